@@ -13,6 +13,7 @@ stage wait for those of the stages that they read, `--concurrency` at once, each
 """
 
 import argparse
+import compileall
 import hashlib
 import json
 import math
@@ -247,7 +248,9 @@ def run_questions(folder: Path, method: str, url: str, asked: list[str]) -> dict
 
 def child(source: Path, *given: str) -> dict[str, Any]:
     """Run a part in a fresh process with the code of a folder, and return what it prints and its wall time."""
-    kept = {n: v for n, v in os.environ.items() if not n.startswith(("POLYGRAPH_", "OPENAI_"))}
+    kept = {
+        n: v for n, v in os.environ.items() if not n.startswith(("POLYGRAPH_", "OPENAI_", "PYTHONDONTWRITE"))
+    }
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, __file__, "--part", *given],
@@ -272,18 +275,22 @@ def part(given: list[str]) -> None:
 def chain_s(calls: dict[str, int], latency_s: float, concurrency: int) -> float:
     """Return the time that calls of an index must take: by stage, or by their number if that is more.
 
-    Extraction comes first; descriptions, then reports read what it found, vectors of reports come last. A report of a
-    community reads those of its children, so that at least two calls follow each other. All other vectors fit beside.
+    Extraction comes first, and decides which names are compared. Descriptions and reports read what it found, and the
+    vectors of each come after it. All other vectors fit beside.
     """
-    by_stage = [-(-calls.get(task, 0) // concurrency) for task in ("extract", "same", "describe")]
-    reports = calls.get("report", 0)
-    by_stage += [max(-(-reports // concurrency), 2 if reports > 1 else reports), 1]
-    return latency_s * max(sum(by_stage), math.ceil(sum(calls.values()) / concurrency))
+    extract, same, describe, report = (
+        -(-calls.get(task, 0) // concurrency) for task in ("extract", "same", "describe", "report")
+    )
+    rounds = extract + same + max(describe, report) + 1
+    return latency_s * max(rounds, math.ceil(sum(calls.values()) / concurrency))
 
 
 def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -> Iterator[str]:
     """Measure each state of the code in turn and yield the lines of the tables."""
     states = {"now": SOURCE, **({"before": given.other} if given.other else {})}
+    for source in states.values():
+        # As an installation does.
+        compileall.compile_dir(source, quiet=1)
     for n_tokens in given.tokens:
         texts = work / f"texts-{n_tokens}"
         write_text(texts, n_tokens)

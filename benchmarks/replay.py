@@ -1,14 +1,15 @@
 """The graph of a strong model beside the parser's: how much evidence each finds.
 
-    python benchmarks/replay.py DATA [--set gold|dev|final] [--methods NAME,...] [--keep DIR] [--questions] [--tokens]
+    python benchmarks/replay.py DATA [--set NAME] [--methods NAME,...] [--keep DIR] [--questions] [--tokens]
 
 `DATA/replies-sample-strong` has real replies of a strong model to extraction and report prompts about 27 files of the
 sample collection. Two indexes of these files are built: one with the parser, one with the replies, found by the text of
 the document in the prompt, so that prompts may change. Questions are those of the collection whose evidence lies in
 these files; they are read without a model on both sides, so only the graphs differ.
 
-`--set` chooses other questions about the same files (replay/questions.jsonl), written from the documents alone: `dev`
-to look at while rules are made, `final` for the figure at the end.
+`--set` chooses other questions about the same files (replay/*.jsonl), written from the documents alone: `dev` to look
+at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out` were written after
+`final` had been read for a figure, before the next change.
 
 Prints one row for each method: chunk recall among the first ten and the share of questions with all evidence among
 them, parser and strong model, and the paired difference with its 95% interval. --questions lists each question that one
@@ -39,7 +40,7 @@ from polygraph.workspace.index import Index
 
 METHODS = ("graphrag-local", "lightrag-mix", "hipporag", "fg-rag", "rograg")
 DEPTH = 10
-OWN_QUESTIONS = Path(__file__).parent / "replay" / "questions.jsonl"
+OWN_QUESTIONS = Path(__file__).parent / "replay"
 OVERVIEW = "In what ways do the sources in this collection prove unreliable?"
 MIN_SHARED = 0.9
 """Share of the words of a recorded prompt that another must have to be about the same text; prompts may add words."""
@@ -96,7 +97,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder of the data sets")
-    parser.add_argument("--set", choices=("gold", "dev", "final"), default="gold", help="which questions")
+    parser.add_argument(
+        "--set", choices=("gold", "dev", "final", "held-out"), default="gold", help="which questions"
+    )
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--keep", type=Path, help="where the indexes are kept (default: a temporary folder)")
     parser.add_argument("--questions", action="store_true", help="list the questions whose figures differ")
@@ -138,7 +141,11 @@ def copy_sample(source: Path, folder: Path, chosen: str) -> tuple[Path, Path]:
         if (evidence := json.loads(line)["evidence"]) and all(e.split("#")[0] in names for e in evidence)
     ]
     if chosen != "gold":
-        rows = [json.loads(line) for line in OWN_QUESTIONS.read_text(encoding="utf-8").splitlines()]
+        rows = [
+            json.loads(line)
+            for file in sorted(OWN_QUESTIONS.glob("*.jsonl"))
+            for line in file.read_text(encoding="utf-8").splitlines()
+        ]
         kept = [json.dumps(row) for row in rows if row.pop("half") == chosen]
     questions = folder / "questions.jsonl"
     questions.write_text("\n".join(kept) + "\n", encoding="utf-8")

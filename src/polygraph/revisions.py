@@ -14,8 +14,11 @@ EXTRACTION_PROMPT = "2"
 EXTRACTION_ROWS = "2"
 """Of `extract.llm.to_rows`: how the records of a reply become rows, and on which chunks they rest."""
 
-RESOLUTION = "3"
+RESOLUTION = "4"
 """Of `extract.resolution`: which names are one entity."""
+
+KNOWN_NAMES = "known-names-1"
+"""Of `extract.known_names`: in which passages the names of a model's entities are found."""
 
 EMBEDDING_TEXTS = "3"
 """Of `graph.embedding_texts`: what is embedded of entities, relations, triples, predicates and reports."""

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -18,10 +19,31 @@ _UNSPACED = (
 )
 # Vowel signs and accents that Python's \w does not include.
 _COMBINING = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
-_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\w{_COMBINING}])+")
+_WORD = re.compile(rf"(?:[^\W{_UNSPACED}]++|[{_COMBINING}]++)++|[{_UNSPACED}]")
 _DETERMINER_WORDS = "the a an this that these those his her its their our my your"
-_DETERMINERS = frozenset(_DETERMINER_WORDS.split())
+DETERMINERS = frozenset(_DETERMINER_WORDS.split())
 _APOSTROPHES = str.maketrans("’‘ʼ`", "''''")
+
+
+class Words:
+    """The words of a text, compared as `Locator` compares them.
+
+    >>> words = Words("Threave & Lodd sold")
+    >>> words.folded, words.gaps(0, 3)
+    (['threave', 'lodd', 'sold'], ('&', ''))
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._spans = [match.span() for match in _WORD.finditer(text)]
+        self.written = [text[start:end] for start, end in self._spans]
+        """As written."""
+        self.folded = [_fold(word) for word in self.written]
+        """For comparison."""
+
+    def gaps(self, first: int, last: int) -> tuple[str, ...]:
+        """Return the characters between each two of the words ``first .. last - 1``, without white space."""
+        return tuple(_gap(self._text[a:b]) for (_, a), (b, _) in pairwise(self._spans[first:last]))
 
 
 class ChunkMap:
@@ -74,14 +96,13 @@ class Locator:
     def __init__(self, window: Window) -> None:
         self._text = window.text
         self._map = ChunkMap(window)
-        self._words: list[str] = []
-        self._spans: list[tuple[int, int]] = []
-        self._word_indices: dict[str, list[int]] = {}
-        for i, match in enumerate(_WORD.finditer(window.text)):
-            word = _fold(match.group())
-            self._words.append(word)
-            self._spans.append(match.span())
-            self._word_indices.setdefault(word, []).append(i)
+        written = _WORD.findall(window.text)
+        folded = {word: _fold(word) for word in dict.fromkeys(written)}
+        self._words = [folded[word] for word in written]
+        self._spans = [match.span() for match in _WORD.finditer(window.text)]
+        self._word_indices: defaultdict[str, list[int]] = defaultdict(list)
+        for i, word in enumerate(self._words):
+            self._word_indices[word].append(i)
 
     def locate(self, name: str) -> tuple[Span, ...]:
         """Return the spans of a name in order, bounded as in `ChunkMap.spans`; empty if there is no match."""
@@ -95,7 +116,7 @@ class Locator:
         keys = [_fold(w) for w, _, _ in words]
         gaps = [_gap(text[a:b]) for (_, _, a), (_, b, _) in pairwise(words)]
         found = self._match(keys, gaps)
-        if not found and len(keys) > 1 and keys[0] in _DETERMINERS:
+        if not found and len(keys) > 1 and keys[0] in DETERMINERS:
             found = self._match(keys[1:], gaps[1:])
         if not found:
             found = self._by_rarest([w for w, _, _ in words])

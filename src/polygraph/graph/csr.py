@@ -8,6 +8,8 @@ from typing import IO, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polygraph.arrays import members
+
 Offsets: TypeAlias = NDArray[np.int64]
 Vertices: TypeAlias = NDArray[np.int32]
 Weights: TypeAlias = NDArray[np.float32]
@@ -95,6 +97,30 @@ class Graph:
     def strengths(self) -> NDArray[np.float64]:
         """Sum of the weights at each vertex, shape ``(n,)``."""
         return np.bincount(self.rows(), weights=self.weights, minlength=self.n).astype(np.float64)
+
+    def degrees_of(self, vertices: ArrayLike) -> Offsets:
+        """Return the number of neighbours of some vertices, in their order."""
+        some = np.asarray(vertices, dtype=np.int64)
+        return np.asarray(self.indptr[some + 1] - self.indptr[some])
+
+    def edges_of(self, vertices: ArrayLike) -> tuple[Vertices, Vertices, Weights]:
+        """Return the edges at some vertices as `edges` returns all, each once, whichever ends it has among them.
+
+        >>> graph = Graph.from_edges(4, [0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0])
+        >>> [part.tolist() for part in graph.edges_of([2, 1])]
+        [[0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0]]
+        """
+        some = np.unique(np.asarray(vertices, dtype=np.int64))
+        places, owner = members(self.indptr, some)
+        ends, others = some[owner], np.asarray(self.indices)[places].astype(np.int64)
+        # An edge between two of the vertices is taken at its lower end.
+        there = some[np.minimum(np.searchsorted(some, others), len(some) - 1)] == others
+        kept = ~there | (ends < others)
+        ends, others, places = ends[kept], others[kept], places[kept]
+        low, high = np.minimum(ends, others), np.maximum(ends, others)
+        order = np.lexsort((high, low))
+        weights = np.asarray(self.weights)[places[order]]
+        return low[order].astype(np.int32), high[order].astype(np.int32), weights
 
     def neighbours(self, vertex: int) -> Vertices:
         """Return the neighbours of a vertex, ascending (a view, not a copy)."""

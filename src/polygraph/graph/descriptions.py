@@ -1,6 +1,7 @@
 """Descriptions that outgrow a budget: which ones do, and a selection of what is said, spread over documents."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from polygraph.records import Description
 from polygraph.text.tokens import count_tokens, truncate
@@ -67,11 +68,12 @@ def document_of(description: Description) -> str:
     return description.chunk.rpartition(":")[0]
 
 
-def _spread(n: int) -> list[int]:
+@lru_cache(maxsize=256)
+def _spread(n: int) -> tuple[int, ...]:
     """Return the numbers below `n`, each far from those before it: their binary digits are read backwards.
 
     >>> _spread(5)
-    [0, 4, 2, 1, 3]
+    (0, 4, 2, 1, 3)
     """
     width = max(1, (n - 1).bit_length())
-    return sorted(range(n), key=lambda i: int(f"{i:0{width}b}"[::-1], 2))
+    return tuple(sorted(range(n), key=lambda i: int(f"{i:0{width}b}"[::-1], 2)))

@@ -323,13 +323,13 @@ def _restart(
         raise ValueError(f"damping must lie in [0, 1), not {damping}")
     if start.shape != mass.shape:
         raise ValueError(f"{len(start)} vertices need as many weights, not {len(mass)}")
-    if len(np.unique(start)) != len(start):
+    order = np.argsort(start)
+    if (np.diff(start[order]) == 0).any():
         raise ValueError("a restart vertex is given twice")
     if len(start) and not 0 <= start.min() <= start.max() < network.n:
         raise ValueError(f"a start lies outside the {network.n} vertices of the network")
     if not np.isfinite(mass).all() or (mass < 0).any() or not mass.sum() > 0:
         raise ValueError("the weights of the start must be finite, not negative and not all zero")
-    order = np.argsort(start)
     start, mass = start[order], mass[order]
     kept = mass > 0
     return start[kept], mass[kept] / mass[kept].sum()

@@ -70,7 +70,7 @@ LAYERS = (
 """Every layer in the order of building; `store.layers.DEPENDENCIES` is what readers know of it."""
 
 _SIDE_BY_SIDE = (
-    frozenset({"chunk_vectors", "graph"}),
+    frozenset({"lexical", "names", "chunk_vectors", "graph"}),
     frozenset(
         {
             "entity_vectors",

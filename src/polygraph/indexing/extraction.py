@@ -1,7 +1,8 @@
 """Extracting entities and relations from the windows that have not been read."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from polygraph.errors import NothingExtracted
@@ -22,8 +23,12 @@ _WINDOWS_HELD = 2_000
 """Windows, extracted without a model, whose text is held in memory; workers start again after each such part."""
 
 
-def extract_pending(task: LayerTask) -> None:
+def extract_pending(task: LayerTask, on_document: Callable[[str], object]) -> None:
     """Extract from every window that the extractor in use has still to read, and store the rows as they come.
+
+    Args:
+        task: of the layer.
+        on_document: called with the id of a document when a model has read all its windows, while others are read.
 
     Raises:
         NothingExtracted: if a model was asked and every window failed.
@@ -35,7 +40,7 @@ def extract_pending(task: LayerTask) -> None:
     if extractor.partition(":")[0] in _WITHOUT_MODEL:
         _extract_without_model(task, extractor, pending)
     elif task.models.chat is not None:
-        _extract_with_model(task, extractor, pending)
+        _extract_with_model(task, extractor, pending, on_document)
     # Else the model is missing, as when a document is removed: windows that failed stay failed.
 
 
@@ -58,13 +63,20 @@ def _extract_without_model(task: LayerTask, extractor: str, pending: Sequence[st
             count(done)
 
 
-def _extract_with_model(task: LayerTask, extractor: str, pending: Sequence[str]) -> None:
+def _extract_with_model(
+    task: LayerTask, extractor: str, pending: Sequence[str], on_document: Callable[[str], object]
+) -> None:
     lock = threading.Lock()
+    left = Counter(map(_document_of, pending))
     settings = task.manifest.extractor_settings
 
     def store_at_once(extraction: Extraction) -> None:
         with lock, task.store.transaction():
             task.store.extractions.put(extraction, extractor)
+        document = _document_of(extraction.window)
+        left[document] -= 1
+        if not left[document]:
+            on_document(document)
 
     llm.extract(
         list(_read_windows(task.store, pending)),
@@ -101,6 +113,10 @@ def _read_windows(store: Store, ids: Sequence[str]) -> Iterator[Window]:
         yield from store.extractions.windows(ids[at : at + _WINDOWS_READ])
 
 
+def _document_of(window: str) -> str:
+    return window.rpartition("@")[0]
+
+
 def _whole_documents(windows: Sequence[str], size: int) -> Iterator[list[str]]:
     """Cut a list of windows, sorted by document, at the first end of a document after `size` windows.
 
@@ -109,7 +125,7 @@ def _whole_documents(windows: Sequence[str], size: int) -> Iterator[list[str]]:
     """
     part: list[str] = []
     for window in windows:
-        if len(part) >= size and window.rpartition("@")[0] != part[-1].rpartition("@")[0]:
+        if len(part) >= size and _document_of(window) != _document_of(part[-1]):
             yield part
             part = []
         part.append(window)

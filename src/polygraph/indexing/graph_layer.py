@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -17,6 +18,7 @@ from polygraph.graph.merge.merged_graph import MergedGraph
 from polygraph.graph.merge.view import GraphView, view_of
 from polygraph.indexing.extraction import extract_pending, why_nothing
 from polygraph.indexing.layer_task import LayerTask
+from polygraph.indexing.located_names import locate_names, mentioned
 from polygraph.indexing.row_cache import RowCache
 from polygraph.indexing.same_entities import decide_undecided
 from polygraph.memory import collector_paused, trim_heap
@@ -33,19 +35,13 @@ def build_graph(task: LayerTask) -> int:
         NothingExtracted: if no entity came out of any text.
     """
     store = task.store
-    extract_pending(task)
-    task.release_models()
-    trim_heap()
+    by_model = task.manifest.by_model
     cache = RowCache(store, store.extractions.decisions("split"), task.manifest.language)
-    with collector_paused(), closing(cache):
-        cache.update(task.version, by_model=_by_model(task), rebuild=task.rebuild)
-        documents, features = cache.features()
-        resolved = _resolve(task, documents, features)
-        # Resolution takes as much memory as merging; most of it can be released before.
-        features = features.only("written")
+    with closing(cache):
+        extract_pending(task, partial(cache.prepare, by_model=by_model))
         task.release_models()
         trim_heap()
-        n_entities = _write_graph(task, cache, documents, features, resolved)
+        n_entities = _merge_rows(task, cache, by_model=by_model)
     states = store.extractions.states()
     if states.get("failed"):
         task.notes.append(
@@ -53,6 +49,19 @@ def build_graph(task: LayerTask) -> int:
             "see: polygraph status --failed"
         )
     return n_entities
+
+
+def _merge_rows(task: LayerTask, cache: RowCache, *, by_model: bool) -> int:
+    """Resolve entities, write the graph, and return the number of entities."""
+    with collector_paused():
+        cache.update(task.version, by_model=by_model, rebuild=task.rebuild)
+        documents, features = cache.features()
+        resolved = _resolve(task, documents, features)
+        # Resolution takes as much memory as merging; most of it can be released before.
+        features = features.only("written")
+        task.release_models()
+        trim_heap()
+        return _write_graph(task, cache, documents, features, resolved)
 
 
 def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> ResolvedRows:
@@ -67,15 +76,10 @@ def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> Reso
         embed=lambda texts: models.calls.embed(models.name_embedder, texts, "name", stage="resolution"),
         cannot_link=store.extractions.decisions("split"),
         must_link=store.extractions.decisions("merge"),
-        by_model=_by_model(task),
+        by_model=task.manifest.by_model,
     )
     task.progress("resolution", 1, 1)
     return decide_undecided(task, documents, features, resolved)
-
-
-def _by_model(task: LayerTask) -> bool:
-    """Return whether a language model, and not a parser, wrote the rows."""
-    return task.manifest.extractor.partition(":")[0] not in ("nlp", "fast")
 
 
 def _write_graph(
@@ -101,11 +105,12 @@ def _write_graph(
     cache.delete_texts_except(merged.text_keys())
     trim_heap()
     pruned = _join(task, view_of(merged)) if task.manifest.extractor.startswith("fast:") else None
+    located = locate_names(store, documents, slots, resolved) if task.manifest.by_model else {}
     graph = (pruned or merged).graph()
     write_folder(task.folder, lambda folder: graph.save(folder / GRAPH_FILE), sealed=True)
     with store.transaction():
         store.graph.put(
-            pruned.entities if pruned else merged.entities(),
+            pruned.entities if pruned else mentioned(merged.entities(), resolved.ids, located),
             pruned.relations if pruned else merged.relations(),
             pruned.triples if pruned else merged.triples(),
             ((m.entity, m.name, m.document, m.rule, m.score, m.other, m.evidence) for m in resolved.merges),

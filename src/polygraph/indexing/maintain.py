@@ -19,11 +19,9 @@ from polygraph.indexing.build_settings import (
 )
 from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.documents import rechunk_documents, update_documents
-from polygraph.indexing.exchange.importers.convert import NOT_IMPORTED
 from polygraph.indexing.progress import BuildReport, Progress, no_progress
 from polygraph.ingest import Documents
 from polygraph.models import Models
-from polygraph.models.batch.forget import forget_lines
 from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
 from polygraph.store.generations import WriteInProgress, begin_write, finish_write, write_in_progress
@@ -168,6 +166,8 @@ class IndexWriter:
             BadInput: if no model is configured, or the graph was extracted without one.
             IndexMismatch: if the embedders in use are not those of the index.
         """
+        from polygraph.indexing.exchange.importers.convert import NOT_IMPORTED
+
         store, calls = self.store, self.models.calls
         manifest = self._manifest()
         if not manifest.reader.startswith("llm:"):
@@ -279,6 +279,8 @@ class IndexWriter:
             report: receives whether everything is deleted.
             vectors: keys of the vectors in use, if every text was looked up.
         """
+        from polygraph.models.batch.forget import forget_lines
+
         store, calls = self.store, self.models.calls
         write = write_in_progress(store)
         if write is None or not write.forget:

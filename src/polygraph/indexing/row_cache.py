@@ -11,8 +11,10 @@ import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from heapq import merge
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +47,22 @@ CREATE TABLE IF NOT EXISTS documents (
   id TEXT PRIMARY KEY, features BLOB NOT NULL, mentions BLOB NOT NULL, links BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL, quality REAL);
 """
+MAX_PREPARED = 1_000
+"""Documents that are read before all windows have been extracted."""
 TEXTS_AT_ONCE = 1 << 14
 """Texts that are read by one statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentRows:
+    """What is kept of one document."""
+
+    document: str
+    features: bytes
+    mentions: bytes
+    links: bytes
+    texts: list[tuple[int, str, float | None]]
+    """Hash, text and quality of each description."""
 
 
 class RowCache:
@@ -60,6 +76,7 @@ class RowCache:
 
     def __init__(self, store: Store, cannot_link: frozenset[tuple[str, str]], language: str) -> None:
         self._store, self._cannot_link, self._language = store, cannot_link, language
+        self._prepared: dict[str, _DocumentRows] = {}
         self._settings = digest(REVISION, language, *(f"{a}\n{b}" for a, b in sorted(cannot_link)))
         try:
             self._db = self._open()
@@ -84,6 +101,19 @@ class RowCache:
             return about == known and self._db.rows("PRAGMA quick_check(1)") == [("ok",)]
         return False
 
+    def prepare(self, document: str, *, by_model: bool) -> None:
+        """Read the rows of a document whose windows have all been extracted, while others wait for a model.
+
+        What is read is used by the next `update`. Of many documents the rest is read then, which bounds memory.
+
+        Args:
+            document: its id.
+            by_model: whether a language model wrote the rows.
+        """
+        if len(self._prepared) < MAX_PREPARED:
+            extractions = [extraction for _, extraction in self._store.extractions.iterate([document])]
+            self._prepared[document] = self._read(document, extractions, by_model=by_model)
+
     def update(self, version: str, *, by_model: bool, rebuild: bool = False) -> None:
         """Read the rows of the documents that changed, or of all.
 
@@ -102,9 +132,8 @@ class RowCache:
         with self._db.transaction():
             self._db.execute_many("DELETE FROM documents WHERE id = ?", ((i,) for i in changed or ()))
             self._db.execute("CREATE TEMP TABLE new_texts (hash INTEGER, text TEXT, quality REAL)")
-            extractions = self._store.extractions.iterate(changed)
-            for document, group in groupby(extractions, key=itemgetter(0)):
-                self._put(document, [extraction for _, extraction in group], by_model=by_model)
+            for rows in self._rows_of(changed, by_model=by_model):
+                self._put(rows)
             # In the order of the key, which takes a third of the time.
             self._db.execute("INSERT OR IGNORE INTO texts SELECT * FROM new_texts ORDER BY hash")
             self._db.execute("DROP TABLE new_texts")
@@ -114,7 +143,23 @@ class RowCache:
             self._store.set_meta(ROWS, version)
             self._store.extractions.clear_changed()
 
-    def _put(self, document: str, extractions: Sequence[Extraction], *, by_model: bool) -> None:
+    def _rows_of(self, changed: Sequence[str] | None, *, by_model: bool) -> "Iterator[_DocumentRows]":
+        """Yield the rows of the documents that changed, or of all, by document id."""
+        prepared, self._prepared = self._prepared, {}
+        if prepared and changed is None:
+            changed = sorted({document for _, document in self._store.extractions.window_documents()})
+        if changed is not None:
+            wanted = set(changed)
+            prepared = {document: rows for document, rows in sorted(prepared.items()) if document in wanted}
+            changed = [document for document in changed if document not in prepared]
+        extractions = self._store.extractions.iterate(changed)
+        read = (
+            self._read(document, [extraction for _, extraction in group], by_model=by_model)
+            for document, group in groupby(extractions, key=itemgetter(0))
+        )
+        yield from merge(prepared.values(), read, key=attrgetter("document"))
+
+    def _read(self, document: str, extractions: Sequence[Extraction], *, by_model: bool) -> "_DocumentRows":
         slots, features = document_features.extract_features(
             document,
             list(_mentions(document, extractions)),
@@ -124,14 +169,20 @@ class RowCache:
         )
         numbers = {slot: i for i, slot in enumerate(slots)}
         rows, texts = read_rows(extractions, numbers, self._store.documents.chunk_ordinals(document))
+        return _DocumentRows(
+            document,
+            _packed(features),
+            _packed(rows["mentions"]),
+            _packed(rows["links"]),
+            [(key, text, self._quality(text)) for key, text in texts.items()],
+        )
+
+    def _put(self, rows: "_DocumentRows") -> None:
         self._db.execute(
             "INSERT INTO documents VALUES (?, ?, ?, ?)",
-            (document, _packed(features), _packed(rows["mentions"]), _packed(rows["links"])),
+            (rows.document, rows.features, rows.mentions, rows.links),
         )
-        self._db.execute_many(
-            "INSERT INTO new_texts VALUES (?, ?, ?)",
-            ((key, text, self._quality(text)) for key, text in texts.items()),
-        )
+        self._db.execute_many("INSERT INTO new_texts VALUES (?, ?, ?)", rows.texts)
 
     def _quality(self, text: str) -> float | None:
         """Return the quality of a text that is one tidy sentence; others are judged sentence by sentence."""

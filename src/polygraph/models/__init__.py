@@ -14,9 +14,11 @@ from polygraph.models.protocols import (
     TextKind,
     Vectors,
 )
+from polygraph.models.thread_pool import Background
 from polygraph.records import ReaderForm
 
 __all__ = [
+    "Background",
     "Calls",
     "ChatModel",
     "ChatReply",

@@ -47,7 +47,7 @@ from polygraph.models.replay import Replay, current_replay, replay
 from polygraph.models.retry import MAX_WAIT_S, Meter, Sender, is_local
 from polygraph.models.sampling import sampled_request
 from polygraph.models.streaming import StreamAcrossRetries
-from polygraph.models.thread_pool import POLL_S, ThreadPool
+from polygraph.models.thread_pool import POLL_S, Background, ThreadPool
 from polygraph.records import Usage, digest
 
 if TYPE_CHECKING:
@@ -475,6 +475,19 @@ class Calls:
         """
         with self.batch_round():
             return self._pool.map(function, items, on_done=on_done)
+
+    @contextmanager
+    def background(self, function: Callable[[S], T]) -> Iterator[Background[S, T]]:
+        """Apply a function to items in a bounded number of threads, while the ``with`` block prepares the next items.
+
+        Unlike `map`, items are added one by one, and results are received in the order in which they finish. At the
+        end of the block, or when it raises, no new item is started and items in flight are completed.
+
+        Args:
+            function: called in threads that share the context of the caller.
+        """
+        with self.batch_round(), self._pool.background(function) as running:
+            yield running
 
     @contextmanager
     def batch_round(self) -> Iterator[None]:

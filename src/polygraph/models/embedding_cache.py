@@ -21,6 +21,8 @@ BLOCK = 4096
 """Texts that are looked up, embedded and stored together, which bounds memory."""
 BATCH = 256
 """Texts per call, if the embedder does not choose batches itself."""
+_ROWS = 8
+"""Vectors that are converted together: in double precision they stay in the cache, and need no memory of the system."""
 MAX_QUESTIONS = 4096
 """Vectors of questions that are kept in memory."""
 
@@ -187,7 +189,10 @@ def _even(n: int, size: int) -> list[range]:
 def _to_float16(vectors: Vectors, n: int, embedder: Embedder) -> list[bytes]:
     """Check vectors and convert them to half precision."""
     _check(vectors, n, embedder)
-    return [row.tobytes() for row in _scaled(vectors.astype(np.float64)).astype("<f2")]
+    rounded = np.empty(vectors.shape, dtype="<f2")
+    for at in range(0, n, _ROWS):
+        rounded[at : at + _ROWS] = _scaled(vectors[at : at + _ROWS].astype(np.float64))
+    return [row.tobytes() for row in rounded]
 
 
 def _check(vectors: Vectors, n: int, embedder: Embedder) -> None:
@@ -205,9 +210,8 @@ def _unit(rows: Sequence[bytes], embedder: Embedder) -> Vectors:
             raise _mixed_dimensions(embedder, len(half) // 2, size // 2)
     packed = np.frombuffer(b"".join(rows), dtype="<f2").reshape(len(rows), -1)
     unit = np.empty(packed.shape, dtype=np.float32)
-    # In parts, since double precision takes four times the memory.
-    for at in range(0, len(packed), BATCH):
-        unit[at : at + BATCH] = _scaled(packed[at : at + BATCH].astype(np.float64))
+    for at in range(0, len(packed), _ROWS):
+        unit[at : at + _ROWS] = _scaled(packed[at : at + _ROWS].astype(np.float64))
     return unit
 
 

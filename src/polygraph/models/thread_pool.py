@@ -4,7 +4,8 @@ import contextvars
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
@@ -13,6 +14,8 @@ from polygraph.errors import RequestsWaiting
 S = TypeVar("S")
 T = TypeVar("T")
 
+_LINGER_S = 0.05
+"""How long a thread waits for the next item of a caller that prepares items; starting one takes half a millisecond."""
 POLL_S = 0.2
 """How often a waiting main thread wakes up: some systems deliver Ctrl-C only then."""
 
@@ -54,26 +57,53 @@ class _Outcome(Generic[T]):
 class _Job(Generic[S, T]):
     """Items that several threads process."""
 
-    def __init__(self, function: Callable[[S], T], items: Sequence[S]) -> None:
+    def __init__(self, function: Callable[[S], T], items: Iterable[S] = (), *, linger_s: float = 0.0) -> None:
         self._function = function
-        self._items = items
+        self._items = list(items)
+        self._linger_s = linger_s
         self._outcomes: queue.SimpleQueue[_Outcome[T]] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._n_started = 0
         self._n_running = 0
+        self._n_workers = 0
         self._stopped = False
+
+    def add(self, item: S) -> int:
+        """Add an item; return its index."""
+        with self._lock:
+            self._items.append(item)
+            self._lock.notify()
+            return len(self._items) - 1
+
+    def add_worker(self) -> bool:
+        """Count one more thread that will call `work`, if there is an item for it."""
+        with self._lock:
+            n_waiting = 0 if self._stopped else len(self._items) - self._n_started
+            wanted = n_waiting > self._n_workers - self._n_running
+            self._n_workers += wanted
+            return wanted
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether any thread processes items."""
+        with self._lock:
+            return self._n_workers > 0
 
     def stop(self) -> int:
         """Start no more items; return how many were started."""
         with self._lock:
             self._stopped = True
+            self._lock.notify_all()
             return self._n_started
 
     def work(self) -> None:
-        """Process items until none are left."""
+        """Process items until none are left, and none come for a while."""
         while True:
             with self._lock:
+                if self._linger_s:
+                    self._lock.wait_for(self._has_next, self._linger_s)
                 if self._stopped or self._n_started == len(self._items):
+                    self._n_workers -= 1
                     return
                 i = self._n_started
                 self._n_started += 1
@@ -91,6 +121,16 @@ class _Job(Generic[S, T]):
             with self._lock:
                 self._n_running -= 1
 
+    def _has_next(self) -> bool:
+        return self._stopped or self._n_started < len(self._items)
+
+    def next_if_any(self) -> _Outcome[T] | None:
+        """Return the next outcome if there is one now."""
+        try:
+            return self._outcomes.get_nowait()
+        except queue.Empty:
+            return None
+
     def next(self) -> _Outcome[T]:
         """Wait for the next outcome."""
         while True:
@@ -104,6 +144,47 @@ class _Job(Generic[S, T]):
         pause = threading.Event()
         while self._n_running:
             pause.wait(POLL_S)
+
+
+class Background(Generic[S, T]):
+    """Items that threads process while the caller prepares the next ones; see `Calls.background`."""
+
+    def __init__(self, job: _Job[S, T], start_helpers: Callable[[], object]) -> None:
+        self._job = job
+        self._start_helpers = start_helpers
+        self._n_added = self._n_received = 0
+
+    @property
+    def n_unfinished(self) -> int:
+        """Items whose results have not been received."""
+        return self._n_added - self._n_received
+
+    def add(self, item: S) -> int:
+        """Have an item processed as soon as a thread is free; return its number, from 0."""
+        number = self._job.add(item)
+        self._n_added += 1
+        self._start_helpers()
+        return number
+
+    def receive(self, *, wait: bool = True) -> tuple[int, T] | None:
+        """Return the number and the result of an item that is finished, in the order in which they finish.
+
+        Args:
+            wait: for an item to finish; otherwise None is returned if none is.
+
+        Raises:
+            BaseException: what the function raised.
+        """
+        self._start_helpers()
+        if wait and not self._job.has_workers and self._job.add_worker():
+            self._job.work()  # all threads are busy with other work
+        outcome = self._job.next() if wait else self._job.next_if_any()
+        if outcome is None:
+            return None
+        self._n_received += 1
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.index, cast(T, outcome.value)
 
 
 class ThreadPool:
@@ -133,10 +214,12 @@ class ThreadPool:
         try:
             # A thread of the pool works too, so that there is progress when no thread is free. The main thread
             # only waits, so that Ctrl-C does not break a call in flight.
-            if nested or not n_helpers:
+            if (nested or not n_helpers) and job.add_worker():
                 job.work()
             expected = len(todo)
             while len(results) + len(errors) + n_waiting < expected:
+                # Threads that were busy with other work may be free by now.
+                self._start_helpers(job)
                 outcome = job.next()
                 if isinstance(outcome.error, RequestsWaiting):
                     # One is enough: every item has recorded its own request.
@@ -161,10 +244,23 @@ class ThreadPool:
             raise waiting
         return [results[i] for i in range(len(todo))]
 
-    def _start_helpers(self, job: _Job[S, T], limit: int) -> int:
-        """Start as many threads as are free and useful; return how many."""
+    @contextmanager
+    def background(self, function: Callable[[S], T]) -> Iterator[Background[S, T]]:
+        """Apply a function to items as they are added; see `Calls.background`."""
+        job: _Job[S, T] = _Job(function, linger_s=_LINGER_S)
+        try:
+            yield Background(job, lambda: self._start_helpers(job))
+        finally:
+            job.stop()
+            job.wait_until_idle()
+
+    def _start_helpers(self, job: _Job[S, T], limit: int | None = None) -> int:
+        """Start as many threads as are free and useful, at most `limit`; return how many."""
         n = 0
-        while n < min(limit, self._size) and self._spare.acquire(blocking=False):
+        while (limit is None or n < limit) and self._spare.acquire(blocking=False):
+            if not job.add_worker():
+                self._spare.release()
+                break
             context = contextvars.copy_context()
             threading.Thread(
                 target=context.run, args=(self._work, job), name="polygraph-call", daemon=True

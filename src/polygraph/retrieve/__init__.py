@@ -110,7 +110,7 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
             "graphrag_local.GraphRAGLocal", seed_names=False, order="relations"
         ),
         "graphrag-global": _lazy("graphrag_global.GraphRAGGlobal"),
-        "graphrag-global:microsoft": _lazy("graphrag_global.GraphRAGGlobal", rollup="none"),
+        "graphrag-global:microsoft": _lazy("graphrag_global.GraphRAGGlobal", rollup="none", max_reports=0),
         "graphrag-global:dynamic": _lazy("graphrag_global.GraphRAGGlobal", preselect="rating"),
         "graphrag-global:preselect": _lazy("graphrag_global.GraphRAGGlobal", preselect="embedding"),
         "graphrag-drift": _lazy("graphrag_drift.GraphRAGDrift"),
@@ -165,7 +165,15 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
         "fast-graphrag": _lazy("fastgraphrag.FastGraphRAG"),
         "fast-graphrag:circlemind": _lazy("fastgraphrag.FastGraphRAG", seed_names=False, multi_edges="keep"),
         "hipporag": _lazy("hipporag.HippoRAG"),
-        "hipporag:2": _lazy("hipporag.HippoRAG", combine="overwrite", entity_edges=2.0, k=5, scale="all"),
+        "hipporag:2": _lazy(
+            "hipporag.HippoRAG",
+            combine="overwrite",
+            entity_edges=2.0,
+            k=5,
+            scale="all",
+            fact_texts="triples",
+            seed_passages=0,
+        ),
     }
 )
 

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.claims import contradiction, is_computed
+from polygraph.text.claims import contradiction, is_computed, supports_number
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems
@@ -15,7 +16,11 @@ from polygraph.text.words import content_stems
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
 _MIN_SUPPORT = 0.2
-"""Share of a claim's content words that a cited passage must contain; otherwise the citation is removed."""
+"""Share of a claim's content words that a cited passage must contain if another one contains enough of them."""
+_MIN_SUPPORT_ELSEWHERE = 0.3
+"""Share of a claim's content words in another piece that is enough."""
+_ROOT = 4
+"""Letters that derived words share: viola and violist."""
 _NEIGHBOUR_SUPPORT = 0.5
 """A citation is one of a neighbour if another piece of evidence shares that much more of the claim's content words."""
 _CLAIM_CHARACTERS = 1_000
@@ -110,35 +115,48 @@ def judge_citations(
         Each group of marks with a verdict for each distinct number in it, in the order of the text.
     """
     # Text by text, since several pieces of evidence rest on the same chunks.
-    stems = [set[str]().union(*map(content_stems, item)) for item in shown]
-    everything = "\n".join(dict.fromkeys(chain.from_iterable(shown)))
+    stems = {text: frozenset(content_stems(text)) for text in dict.fromkeys(chain.from_iterable(shown))}
+    everything = "\n".join(stems)
     judged = []
     matches = list(_CITATION.finditer(text))
     for match, before in zip(matches, [None, *matches], strict=False):
         clause, claim = _claim_before(text[: match.start()], since=before.end() if before else 0)
         wanted = set(content_stems(claim))
-        shares = [len(wanted & item) / (len(wanted) or 1) if wanted else 1.0 for item in stems]
+        in_text = {text: wanted & there for text, there in stems.items() if not wanted.isdisjoint(there)}
+        in_item = [set[str]().union(*(in_text[text] for text in item if text in in_text)) for item in shown]
+        shares = [len(found) / len(wanted) if wanted else 1.0 for found in in_item]
         cited = list(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
         there = [n for n in cited if 1 <= n <= len(shown)]
         together = "\n".join(dict.fromkeys(chain.from_iterable(shown[n - 1] for n in there)))
         against = contradiction(clause or claim, together, given=question, elsewhere=everything)
         # Pieces that are cited together share the claim: each supports a part of it.
-        supported = wanted.intersection(set().union(*(stems[n - 1] for n in there)))
+        supported = set[str]().union(*(in_item[n - 1] for n in there))
         support = len(supported) / len(wanted) if wanted else 1.0
         best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
-        is_neighbour = support < _MIN_SUPPORT or best - support > _NEIGHBOUR_SUPPORT
+        # A paraphrase may share few words or none; it is at fault if another piece has clearly more of them.
+        is_weak = support < _MIN_SUPPORT and best > support and best >= _MIN_SUPPORT_ELSEWHERE
+        n_words = sum(word.isalnum() for word in wanted)
+        is_foreign = support == 0 and n_words > 1 and not _shares_a_root(wanted, together)
+        is_neighbour = best - support > _NEIGHBOUR_SUPPORT or (
+            (is_weak or is_foreign) and not supports_number(claim, together)
+        )
         verdicts = []
         for n in cited:
             because = ""
             if n not in there:
                 because = "there is no such evidence"
-            elif is_neighbour or (shares[n - 1] == 0 and not (len(there) > 1 and is_computed(claim))):
+            elif is_neighbour or (shares[n - 1] == 0 and support > 0 and not is_computed(claim)):
                 because = f"its passage does not support “{claim[:80]}”"
             elif against:
                 because = f"its passage does not support {against} in “{claim[:80]}”"
             verdicts.append(CitationVerdict(n, claim, because))
         judged.append((match, tuple(verdicts)))
     return judged
+
+
+def _shares_a_root(wanted: set[str], text: str) -> bool:
+    roots = {word[:_ROOT] for word in content_stems(text) if len(word) > _ROOT}
+    return any(word[:_ROOT] in roots for word in wanted if len(word) > _ROOT)
 
 
 def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:
@@ -155,19 +173,30 @@ def supporting_sentence(
         The chunk, with start and end of the sentence in it; None if no chunk shares enough words with the claim.
     """
     wanted = set(content_stems(claim))
-    best: tuple[float, Chunk, int, int] | None = None
-    for span in evidence.spans:
+    # A sentence shares no more words than its chunk, so that few chunks are divided into sentences.
+    reach: list[tuple[int, int, Chunk]] = []
+    for order, span in enumerate(evidence.spans):
         chunk = chunks.get(span.chunk)
-        if chunk is None:
-            continue
-        if wanted and len(wanted & set(content_stems(chunk.text))) / len(wanted) < min_support:
-            continue
-        for begin, end in sentence_spans(chunk.text):
+        if chunk is not None:
+            shared = len(wanted.intersection(content_stems(chunk.text)))
+            if not wanted or shared / len(wanted) >= min_support:
+                reach.append((-shared, order, chunk))
+    best: tuple[int, int, Chunk, int, int] | None = None
+    for least, order, chunk in sorted(reach, key=lambda found: found[:2]):
+        if best is not None and (least, order) > best[:2]:
+            break
+        for begin, end in _sentences(chunk.text):
             start = after_markup(chunk.text, begin, end)
-            shared = len(wanted & set(content_stems(chunk.text[start:end]))) / (len(wanted) or 1)
-            if best is None or shared > best[0]:
-                best = (shared, chunk, start, end)
-    return best[1:] if best is not None else None
+            shared = len(wanted.intersection(content_stems(chunk.text[start:end])))
+            if best is None or (-shared, order) < best[:2]:
+                best = (-shared, order, chunk, start, end)
+    return best[2:] if best is not None else None
+
+
+@lru_cache(maxsize=512)
+def _sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the spans of the sentences of a chunk, which many answers may cite."""
+    return tuple(sentence_spans(text))
 
 
 def cite(n: int, chunk: Chunk, start: int, end: int, titles: Mapping[str, str]) -> Citation:

@@ -12,7 +12,7 @@ from polygraph.prompts import one_line
 from polygraph.store.vectors import Hit
 from polygraph.text.words import content_stems
 
-MIN_STEMS = 6
+MIN_STEMS = 4
 """Distinct content stems of a clause; a shorter one does not say enough to find a passage."""
 _MAX_LENGTH = 2_000
 _QUOTED = re.compile(r"\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|(?<!\w)'[^']+'(?!\w)|(?<!\w)‘[^’]+’(?!\w)")

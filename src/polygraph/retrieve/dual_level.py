@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
+
 from polygraph.models import Models
 from polygraph.records import Cut, Entity, EvidenceKind, Relation, Step
 from polygraph.retrieve.evidence import scores_as_json
@@ -43,6 +45,7 @@ def search_low_level(
     k: int,
     threshold: float,
     seeds: Mapping[int, str] | None = None,
+    most_chunks: int | None = None,
 ) -> Level:
     """Find entities by cosine with the keywords, then their relations by degree of both ends, then weight.
 
@@ -53,23 +56,26 @@ def search_low_level(
         k: most entities.
         threshold: lowest cosine of a hit.
         seeds: rows of entities that come first whatever their cosine, with the reason.
+        most_chunks: chunks of an entity that are read, the first ones; None for all.
 
     Returns:
-        Entities and relations; ties by row.
+        Entities and relations; ties by row, and of relations by the rows of their ends.
     """
     found = [index.search_entities(vector, k) for vector in embed_names(texts, models)]
     cosines = {h.n: h.score for h in merge_best(found, k, threshold)}
     reasons = {n: f"cosine {score:.3f} with the details of the question" for n, score in cosines.items()}
     reasons = {**(seeds or {}), **{n: why for n, why in reasons.items() if n not in (seeds or {})}}
     rows = list(reasons)
-    kept = [(n, e) for n, e in zip(rows, index.entities(rows), strict=True) if e.chunks]
+    found_entities = index.entities(rows, most_chunks=most_chunks)
+    kept = [(n, e) for n, e in zip(rows, found_entities, strict=True) if e.chunks]
     entities = [e for _, e in kept]
     whys = {e.id: reasons[n] for n, e in kept}
-    degrees = index.graph.degrees
-    edges = index.relations_at(rows)
-    ranks = {e.n: int(degrees[e.source] + degrees[e.target]) for e in edges}
-    edges.sort(key=lambda e: (-ranks[e.n], -e.weight, e.n))
-    relations = index.relations([e.n for e in edges[:_MOST_RELATIONS]])
+    sources, targets, weights = index.relation_ends(rows)
+    degrees = index.graph.degrees_of(sources) + index.graph.degrees_of(targets)
+    best = np.lexsort((targets, sources, -weights, -degrees))[:_MOST_RELATIONS]
+    ns = index.relation_rows(list(zip(sources[best].tolist(), targets[best].tolist(), strict=True)))
+    ranks = dict(zip(ns, degrees[best].tolist(), strict=True))
+    relations = index.relations(ns)
     by_id = {e.id: e.name for e in entities}
     for n, r in relations.items():
         seed = by_id.get(r.source) or by_id.get(r.target, "")
@@ -92,7 +98,13 @@ def search_low_level(
 
 
 def search_high_level(
-    texts: Sequence[str], index: Snapshot, models: Models, *, k: int, threshold: float
+    texts: Sequence[str],
+    index: Snapshot,
+    models: Models,
+    *,
+    k: int,
+    threshold: float,
+    most_chunks: int | None = None,
 ) -> Level:
     """Find relations by cosine with the keywords, then the entities at their ends in order of appearance.
 
@@ -106,7 +118,8 @@ def search_high_level(
     whys = {r.id: f"cosine {cosines[r.id]:.3f} with the themes of the question" for r in relations}
     ends = dict.fromkeys(end for r in relations for end in (r.source, r.target))
     numbers = index.entity_rows(list(ends))
-    entities = [e for e in index.entities([numbers[i] for i in ends if i in numbers]) if e.chunks]
+    rows = [numbers[i] for i in ends if i in numbers]
+    entities = [e for e in index.entities(rows, most_chunks=most_chunks) if e.chunks]
     for r in reversed(relations):
         whys |= dict.fromkeys(
             (r.source, r.target), f"end of {r.id}, cosine {cosines[r.id]:.3f} with the themes"

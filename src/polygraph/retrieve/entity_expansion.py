@@ -71,34 +71,52 @@ class VisitedEntity:
     """Number of descriptions of its relations."""
 
 
+MANY_RELATIONS = 500
+"""Relations of an entity that an expansion chooses from."""
+
+
 class EntityReader:
     """Entities and relations of an index, each read once; the filter hides descriptions of other documents."""
 
     def __init__(self, index: Snapshot) -> None:
         self._index = index
         self._entities: dict[int, Entity] = {}
-        self._edges: dict[int, list[tuple[int, int, Relation, int]]] = {}
+        self._edges: dict[int, list[tuple[int, int, int]]] = {}
+        self._relations: dict[int, Relation] = {}
 
     def entity(self, row: int) -> Entity:
         """Return an entity by row."""
         if row not in self._entities:
-            (self._entities[row],) = self._index.entities([row])
+            (self._entities[row],) = self._index.entities([row], most_chunks=1)
         return self._entities[row]
 
-    def edges(self, row: int) -> list[tuple[int, int, Relation, int]]:
-        """Return the edges of an entity: row, other end, relation and number of the description, in that order.
+    def edges(self, row: int) -> list[tuple[int, int, int]]:
+        """Return the edges of an entity: row, other end and number of the description, in that order.
 
-        A relation counts as one edge per description, because the paper's graph keeps parallel edges.
+        A relation counts as one edge per description, because the paper's graph keeps parallel edges. Of an entity with
+        more than `MANY_RELATIONS` relations the strongest count.
         """
         if row not in self._edges:
-            ends = {e.n: e.target if e.source == row else e.source for e in self._index.relations_at([row])}
-            found = self._index.relations(sorted(ends))
+            at = self._index.relations_at([row], most=MANY_RELATIONS)
+            ends = {e.n: e.target if e.source == row else e.source for e in at}
+            counts = self._index.description_counts(sorted(ends))
+            # What is not described, or not by every document, has to be read.
+            unread = [n for n in sorted(ends) if counts is None or not counts[n]]
+            self._relations |= self._index.relations(unread)
             self._edges[row] = [
-                (n, ends[n], relation, i)
-                for n, relation in sorted(found.items())
-                for i, _ in enumerate(relation_descriptions(relation))
+                (n, ends[n], i) for n in sorted(ends) for i in range(self._n_descriptions(n, counts))
             ]
         return self._edges[row]
+
+    def _n_descriptions(self, n: int, counts: Mapping[int, int] | None) -> int:
+        if counts is not None and counts[n]:
+            return counts[n]
+        return len(relation_descriptions(self._relations[n])) if n in self._relations else 0
+
+    def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
+        """Return relations by row."""
+        self._relations |= self._index.relations([n for n in dict.fromkeys(ns) if n not in self._relations])
+        return {n: self._relations[n] for n in ns}
 
 
 def relation_descriptions(relation: Relation) -> list[tuple[str, str]]:
@@ -177,7 +195,7 @@ class _Expansion:
             return []
         ids = tuple(reader.entity(r).id for r in path)
         own = [d for d in entity.descriptions if not self._known(d.text)]
-        edges = [e for e in reader.edges(row) if (e[0], e[3]) not in self._crossed] if limits.edges else []
+        edges = [e for e in reader.edges(row) if (e[0], e[2]) not in self._crossed] if limits.edges else []
         most_own = room
         if limits.per_entity:
             room = min(room, limits.per_entity)
@@ -190,8 +208,10 @@ class _Expansion:
             self._take(replace(step, text=description.text, chunk=description.chunk))
         crossed = sample(edges, room - len(sampled), limits.seed, name, entity.id, "edges")
         n_new = 0
-        for n, other, relation, i in crossed:
+        read = reader.relations([n for n, _, _ in crossed])
+        for n, other, i in crossed:
             self._crossed.add((n, i))
+            relation = read[n]
             text, chunk = relation_descriptions(relation)[i]
             if not self._known(text):
                 n_new += 1
@@ -204,7 +224,7 @@ class _Expansion:
         self.visits.append(
             VisitedEntity(pass_name=name, entity=entity.id, hops=len(path) - 1, own=len(sampled), edges=n_new)
         )
-        return [other for _, other, _, _ in crossed]
+        return [other for _, other, _ in crossed]
 
     def _known(self, text: str) -> bool:
         return self._limits.share_visited and text in self._texts

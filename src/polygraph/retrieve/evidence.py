@@ -82,7 +82,8 @@ def ordered_rows(
         index: the snapshot they come from.
         texts: writes the rows.
     """
-    texts.names([end for r in relations for end in (r.source, r.target)])
+    texts.entities(entities)
+    texts.relations(relations)
     n, m = len(entities), len(relations)
     # Hundreds of rows rest on a few passages: each passage is read once.
     rows: Sequence[Entity | Relation] = [*entities, *relations]

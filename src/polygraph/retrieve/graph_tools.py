@@ -26,6 +26,8 @@ _MAX_ITEMS = 999
 """Numbers in brackets up to this one may become those of items that are shown later."""
 _ANY = frozenset({"", "any", "all", "*"})
 _KINDS_NAMED = 20
+_MANY_SOURCES = 250
+"""Passages of a node that are read to rank them."""
 """Edge types that an error message lists."""
 _HEAD_TOKENS = 3
 """Tokens that the packed context adds to each item."""
@@ -191,9 +193,17 @@ class GraphTools:
         return f"error: {entity.id!r} has no edge of the kind {act.argument!r}; it has: {listed}"
 
     def _sources_of(self, entity: Entity, why: str) -> list[Evidence]:
-        """Rank the passages that mention a node by number of words shared with the question, then in their order."""
-        chunks = self._index.chunks_by_id(list(entity.chunks))
-        shared = [len(self._asked & set(content_stems(c.text))) for c in chunks]
+        """Rank the passages that mention a node by number of words shared with the question, then in their order.
+
+        Of a node in more than `_MANY_SOURCES` passages, those are ranked that its descriptions come from and the first
+        of the others.
+        """
+        cited = entity.chunks
+        if len(cited) > _MANY_SOURCES:
+            said = dict.fromkeys(d.chunk for d in entity.descriptions)
+            cited = tuple(dict.fromkeys([*said, *cited[:_MANY_SOURCES]]))
+        chunks = self._index.chunks_by_id(cited)
+        shared = [len(self._asked.intersection(content_stems(c.text))) for c in chunks]
         order = sorted(range(len(chunks)), key=lambda i: (-shared[i], i))[: self._sources]
         return list(
             chunk_evidence(

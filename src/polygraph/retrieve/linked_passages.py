@@ -10,6 +10,45 @@ from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.words import content_stems
 
+MANY_PASSAGES = 500
+"""An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
+NEAREST = 500
+"""Passages nearest to the question, of which those that mention a hub are considered."""
+
+
+def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapshot) -> list[Sequence[str]]:
+    """Return the passages of each entity that can rank high for a question.
+
+    All, if they are not more than `MANY_PASSAGES`. Of a hub, those that its descriptions come from and those that are
+    among the `NEAREST` of the whole index: since passages are ranked by what rows say of them, then by cosine, no other
+    can stand above these.
+
+    Args:
+        entities: read with at least ``MANY_PASSAGES + 1`` of their chunks.
+        vector: the question, embedded like the chunks, shape ``(dimension,)``.
+        index: with `chunk_vectors`.
+
+    Returns:
+        Chunk ids in the order of the index; of a hub, those of its descriptions first.
+    """
+    hubs = [e for e in entities if len(e.chunks) > MANY_PASSAGES]
+    if not hubs:
+        return [e.chunks for e in entities]
+    rows = index.entity_rows([e.id for e in hubs])
+    hits = sorted(hit.n for hit in index.search_chunks(vector, NEAREST))
+    near = [chunk.id for chunk in index.chunks(hits)]
+    found: list[Sequence[str]] = []
+    for entity in entities:
+        if len(entity.chunks) <= MANY_PASSAGES:
+            found.append(entity.chunks)
+            continue
+        there = index.mentioned_in(rows[entity.id], hits)
+        said = [d.chunk for d in entity.descriptions]
+        found.append(
+            list(dict.fromkeys([*said, *(c for c, is_there in zip(near, there, strict=True) if is_there)]))
+        )
+    return found
+
 
 def assign_to_first(cited: Sequence[Sequence[str]], exclude: Collection[str] = ()) -> list[list[str]]:
     """Assign each passage to the first row that cites it, so that no two rows contribute the same one.
@@ -53,6 +92,22 @@ def pick_by_quota(assigned: Sequence[Sequence[str]], max_quota: int) -> list[str
                 picked.append(chunks.pop(0))
                 unused -= 1
     return picked
+
+
+def best_passages(scores: Mapping[str, float], index: Snapshot, k: int) -> list[tuple[str, float]]:
+    """Return the `k` best of some passages with their scores, ties by row; rows of the others are not read.
+
+    Args:
+        scores: by chunk id.
+        index: the snapshot.
+        k: how many.
+    """
+    best = scores
+    if len(scores) > k > 0:
+        least = sorted(scores.values(), reverse=True)[k - 1]
+        best = {chunk: score for chunk, score in scores.items() if score >= least}
+    rows = index.chunk_rows(list(best))
+    return sorted(best.items(), key=lambda item: (-item[1], rows[item[0]]))[:k]
 
 
 def rank_by_similarity(chunks: Sequence[str], vector: Vectors, index: Snapshot) -> list[tuple[str, float]]:

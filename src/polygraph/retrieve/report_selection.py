@@ -23,9 +23,9 @@ def reports_to_level(index: Snapshot, level: int, rollup: Literal["entity", "non
         level: deepest level; 0 is the coarsest.
         rollup: `entity`: for each entity the deepest of its communities; `none`: parents as well as their children.
     """
-    communities = [c for c in index.communities() if c.level <= level]
     if rollup == "none":
-        return index.reports([c.id for c in communities])
+        return index.reports([i for i, depth, _ in index.community_tree() if depth <= level])
+    communities = [c for c in index.communities() if c.level <= level]
     deepest: dict[str, tuple[int, str]] = {}
     for c in communities:
         for entity in c.entities:
@@ -85,14 +85,14 @@ def relevant_reports(
     Returns:
         Reports in the order in which they were rated, and every rating.
     """
-    communities = [c for c in index.communities() if c.level <= level]
-    parents = {c.id: c.parent for c in communities}
+    communities = [(i, depth, parent) for i, depth, parent in index.community_tree() if depth <= level]
+    parents = {i: parent for i, _, parent in communities}
     children: dict[str, list[str]] = {}
-    for c in communities:
-        children.setdefault(c.parent, []).append(c.id)
+    for i, _, parent in communities:
+        children.setdefault(parent, []).append(i)
     kept: dict[str, Report] = {}
     rated: list[RatedReport] = []
-    waiting = [c.id for c in communities if c.level == 0]
+    waiting = [i for i, depth, _ in communities if depth == 0]
     for depth in range(level + 1):
         reports = {r.community: r for r in index.reports(waiting)}
         ratings = _ratings(question, [reports[c] for c in waiting if c in reports], models, repeats, method)
@@ -110,7 +110,7 @@ def relevant_reports(
                 next_level += children.get(community, [])
         waiting = next_level
         if not waiting and not kept:
-            waiting = [c.id for c in communities if c.level == depth + 1]
+            waiting = [i for i, there, _ in communities if there == depth + 1]
     return list(kept.values()), rated
 
 

@@ -1,7 +1,7 @@
 """Entities, relations and triples as a model reads them: sentences with the names that documents write.
 
 What is said of an entity or relation is chosen for the question where it does not fit a row, and carries the date of
-the document that says it.
+the document that says it. Where a model has written a summary of all, that comes first, if it fits.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from polygraph.graph.descriptions import document_of, in_turns
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.statements import statement, statements
-from polygraph.text.tokens import truncate
+from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import content_stems
 
 ROW_TOKENS = 160
@@ -25,7 +25,7 @@ _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class RowTexts:
-    """Writes rows of the graph for a question; names and dates are read once.
+    """Writes rows of the graph for a question; names and dates are read once, and each row is written once.
 
     Args:
         index: the snapshot that the rows come from.
@@ -39,14 +39,23 @@ class RowTexts:
         self._max_tokens = max_tokens
         self._names: dict[str, str] = {}
         self._dates: dict[str, str] = {}
+        self._entities: dict[str, str] = {}
+        self._relations: dict[str, str] = {}
 
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
-        kind = f" ({entity.type})" if entity.type else ""
-        return self._row(f"{entity.name}{kind}:", entity, [entity.name])
+        if entity.id not in self._entities:
+            kind = f" ({entity.type})" if entity.type else ""
+            self._entities[entity.id] = self._row(f"{entity.name}{kind}:", entity, [entity.name])
+        return self._entities[entity.id]
 
     def relation(self, relation: Relation) -> str:
         """Write what a relation states as sentences, followed by its descriptions, on one line."""
+        if relation.id not in self._relations:
+            self._relations[relation.id] = self._written(relation)
+        return self._relations[relation.id]
+
+    def _written(self, relation: Relation) -> str:
         names = self.names([relation.source, relation.target])
         ends = names.get(relation.source, relation.source), names.get(relation.target, relation.target)
         head = statements(relation.predicates[:_PREDICATES], *ends)
@@ -56,10 +65,16 @@ class RowTexts:
         return self._row(head, relation, ends)
 
     def relations(self, relations: Iterable[Relation]) -> list[str]:
-        """Write several relations; their ends are read at once."""
+        """Write several relations; their ends and dates are read at once."""
         listed = list(relations)
         self.names([end for r in listed for end in (r.source, r.target)])
+        self._read_dates_of([r for r in listed if r.id not in self._relations])
         return [self.relation(r) for r in listed]
+
+    def entities(self, entities: Sequence[Entity]) -> list[str]:
+        """Write several entities; their dates are read at once."""
+        self._read_dates_of([e for e in entities if e.id not in self._entities])
+        return [self.entity(e) for e in entities]
 
     def names(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the names of entities by id."""
@@ -74,42 +89,54 @@ class RowTexts:
         for rate in _CHARACTERS_PER_TOKEN:
             room = max(0, int(self._max_tokens * rate) - len(head) - 1)
             line = f"{head} {self._said(row, names, room)}".strip()
-            kept = truncate(line, self._max_tokens)
-            if kept == line:
+            # The count is kept for packing.
+            if count_tokens(line) <= self._max_tokens:
                 return line
+        kept = truncate(line, self._max_tokens)
         return f"{kept.rpartition(' ')[0] or kept} …"
 
     def _said(self, row: Entity | Relation, names: Sequence[str], room: int) -> str:
         chosen = self._chosen(row.descriptions, names, room)
         if not chosen:
             return row.summary
-        documents = [document_of(d) for d in chosen]
-        self._read_dates(documents)
+        if row.summary and len(chosen) < len(row.descriptions) and len(row.summary) <= room:
+            # A model wrote the summary from all of them; what the question asks for is added from the documents.
+            asked = self._asked - {stem for name in names for stem in content_stems(name)}
+            left = room - len(row.summary) - 1
+            more = list(self._chosen(row.descriptions, names, left)) if asked else []
+            more = [d for d in more if asked & set(content_stems(d.text)) and self._cost(d) <= left]
+            return f"{row.summary} {self._dated(more)}".strip()
+        return self._dated(chosen)
+
+    def _dated(self, chosen: Sequence[Description]) -> str:
+        """Write statements one after the other, with the date of their document."""
+        self._read_dates(chosen)
+        dates = [self._dates[d.chunk] for d in chosen]
         parts = []
-        for n, (description, document) in enumerate(zip(chosen, documents, strict=True)):
-            date = self._dates[document]
-            ends_group = n + 1 == len(chosen) or self._dates[documents[n + 1]] != date
+        for description, date, after in zip(chosen, dates, [*dates[1:], None], strict=True):
             # A statement may be a part of a sentence up to a semicolon; what follows here is another one.
             said = description.text.strip()
             said = f"{said.rstrip(' ;')}." if said.endswith(";") else said
-            parts.append(f"{said} ({date})" if date and ends_group and date not in said else said)
+            parts.append(f"{said} ({date})" if date and date != after and date not in said else said)
         return " ".join(parts)
 
     def _chosen(
         self, descriptions: Sequence[Description], names: Sequence[str], room: int
-    ) -> list[Description]:
+    ) -> Sequence[Description]:
         """Choose what fits, by shared words with the question, then in turns over documents; in their own order.
 
         The words of the name do not count, since all descriptions are about it.
         """
-        if sum(len(d.text) + 1 for d in descriptions) <= room:
-            self._read_dates([document_of(d) for d in descriptions])
+        if sum([len(d.text) + 1 for d in descriptions]) <= room:
+            self._read_dates(descriptions)
             if sum(map(self._cost, descriptions)) <= room:
-                return list(descriptions)
+                return descriptions
         asked = self._asked - {stem for name in names for stem in content_stems(name)}
         turns = in_turns(descriptions)[:_MAX_COMPARED]
-        shared = {n: len(asked & set(content_stems(descriptions[n].text))) if asked else 0 for n in turns}
-        self._read_dates([document_of(descriptions[n]) for n in turns])
+        shared = {
+            n: len(asked.intersection(content_stems(descriptions[n].text))) if asked else 0 for n in turns
+        }
+        self._read_dates([descriptions[n] for n in turns])
         kept: list[int] = []
         # Sorting is stable, so that those with equally many shared words stay in turns.
         for n in sorted(turns, key=lambda n: -shared[n]):
@@ -121,17 +148,49 @@ class RowTexts:
 
     def _cost(self, description: Description) -> int:
         """Return the characters of a statement with its date."""
-        date = self._dates[document_of(description)]
+        date = self._dates[description.chunk]
         return len(description.text) + 1 + (len(date) + 3 if date else 0)
 
-    def _read_dates(self, documents: Sequence[str]) -> None:
-        missing = [d for d in dict.fromkeys(documents) if d not in self._dates]
+    def _read_dates_of(self, rows: Iterable[Entity | Relation]) -> None:
+        self._read_dates([d for row in rows for d in row.descriptions])
+
+    def _read_dates(self, descriptions: Sequence[Description]) -> None:
+        """Read the dates of the documents of some descriptions, by chunk."""
+        missing = {d.chunk: document_of(d) for d in descriptions if d.chunk not in self._dates}
         if missing:
-            headings = self._index.headings(missing)
-            self._dates |= {d: headings[d].date if d in headings else "" for d in missing}
+            headings = self._index.headings(list(missing.values()))
+            self._dates |= {
+                chunk: headings[document].date if document in headings else ""
+                for chunk, document in missing.items()
+            }
 
 
 def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
     """Write a triple as a sentence; an end without a name in `names` by its id."""
     source, target = (names.get(end, end) for end in (triple.source, triple.target))
     return truncate(statement(source, triple.predicate, target), ROW_TOKENS)
+
+
+def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
+    """Write facts as sentences, each followed by what its own passages say of the two.
+
+    The predicate of a model is a word or two, and what happened stands in the description of the relation.
+    """
+    ends = list(dict.fromkeys(end for fact in facts for end in (fact.source, fact.target)))
+    names, rows = index.entity_names(ends), index.entity_rows(ends)
+    wanted = {
+        frozenset((rows[f.source], rows[f.target])) for f in facts if {f.source, f.target} <= rows.keys()
+    }
+    found = {
+        edge.n: pair
+        for edge in index.relations_at(sorted(rows.values()))
+        if (pair := frozenset((edge.source, edge.target))) in wanted
+    }
+    relations = {found[n]: relation for n, relation in index.relations(sorted(found)).items()}
+    texts = []
+    for fact in facts:
+        line = triple_line(fact, names)
+        relation = relations.get(frozenset(rows.get(end, -1) for end in (fact.source, fact.target)))
+        said = [d.text for d in relation.descriptions if d.chunk in fact.chunks] if relation else []
+        texts.append(truncate(" ".join([f"{line.rstrip('.')}.", *said]) if said else line, ROW_TOKENS))
+    return texts

@@ -1,13 +1,14 @@
 """Breadth-first traversal of triples from some entities."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from polygraph.store.snapshot import Snapshot
+
+MANY_TRIPLES = 500
+"""An entity with more neighbours is a hub: of its triples, only those nearest to the question are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,9 @@ class ReachedTriple:
 def traverse_triples(
     seeds: Sequence[int],
     index: Snapshot,
-    scores: NDArray[np.float32],
+    score: Callable[[Sequence[int]], Sequence[float]],
     *,
+    near: Sequence[int] = (),
     depth: int,
     per_node: int,
     direction: Literal["both", "out"],
@@ -39,7 +41,9 @@ def traverse_triples(
     Args:
         seeds: rows of entities; a triple that several reach in as many hops belongs to the earliest.
         index: with the layer `graph`.
-        scores: one per triple, shape ``(n_triples,)``; triples with ``-inf`` are never followed.
+        score: returns the scores of triples by row; those with ``-inf`` are never followed.
+        near: rows of the triples with the best scores of the whole index. With `best_first`, only these are followed
+            from an entity with more than `MANY_TRIPLES` neighbours, and those that other entities share with it.
         depth: greatest number of hops, at least 1.
         per_node: most triples followed from one entity.
         direction: `out` follows triples from subject to object only.
@@ -55,8 +59,19 @@ def traverse_triples(
     found: list[ReachedTriple] = []
     for hop in range(1, depth + 1):
         at: dict[int, list[tuple[int, int]]] = {n: [] for n in frontier}
-        for row, source, target in index.triples_at(frontier, ends=ends):
-            if not np.isfinite(scores[row]):
+        hubs = set[int]()
+        if best_first and near and frontier:
+            degrees = index.graph.degrees_of(frontier).tolist()
+            hubs = {n for n, degree in zip(frontier, degrees, strict=True) if degree > MANY_TRIPLES}
+        triples = set(index.triples_at([n for n in frontier if n not in hubs], ends=ends))
+        if hubs:
+            triples |= {
+                t for t in index.triple_ends(near) if t[1] in hubs or (t[2] in hubs and "target" in ends)
+            }
+        ordered = sorted(triples)
+        scores = dict(zip((row for row, _, _ in ordered), score([row for row, _, _ in ordered]), strict=True))
+        for row, source, target in ordered:
+            if not math.isfinite(scores[row]):
                 continue
             if source in at:
                 at[source].append((row, target))
@@ -66,7 +81,7 @@ def traverse_triples(
         for node in frontier:
             steps = [step for step in at[node] if step[0] not in met]
             if best_first:
-                steps.sort(key=lambda step: (-float(scores[step[0]]), step[0]))
+                steps.sort(key=lambda step: (-scores[step[0]], step[0]))
             for row, other in steps[:per_node]:
                 met.add(row)
                 found.append(ReachedTriple(row, hop, paths[node][0], paths[node]))

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS names (
 CREATE TABLE IF NOT EXISTS relations (
   n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicates TEXT NOT NULL,
   keywords TEXT NOT NULL, descriptions TEXT NOT NULL, weight REAL NOT NULL, chunks TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source);
+CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source, target);
 CREATE INDEX IF NOT EXISTS relations_by_target ON relations (target);
 CREATE TABLE IF NOT EXISTS triples (
   n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicate TEXT NOT NULL,
@@ -55,6 +55,8 @@ TABLES = ("entities", "names", "relations", "triples", "merges", "name_pairs", "
 SUMMARY_TABLES = ("summaries", "written_summaries")
 """Tables that the layer `descriptions` consists of."""
 
+_PAIRS = 400
+"""Pairs of ends that are looked up by one statement."""
 _SUMMARY = "(SELECT text FROM summaries WHERE kind = '{kind}' AND n = {row}.n)"
 _ENTITIES = "SELECT e.*, {summary} FROM entities e"
 _RELATIONS = (
@@ -155,9 +157,11 @@ class GraphTables:
 
     # --- entities -----------------------------------------------------------------------------------
 
-    def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
-        """Return entities by row number, in the order asked for."""
-        return self._db.by_key(f"{self._entities} WHERE e.n IN", rows, entity_of)
+    def entities_by_row(self, rows: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
+        """Return entities by row number, in the order asked for, with at most so many of their chunks each."""
+        return self._db.by_key(
+            f"{self._entities} WHERE e.n IN", rows, lambda row: entity_of(row, most_chunks)
+        )
 
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
@@ -291,6 +295,26 @@ class GraphTables:
                 found[n] = (n, source, target, weight)
         return [found[n] for n in sorted(found)]
 
+    def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the rows of relations by the rows of source and target, in the order asked for."""
+        found: dict[tuple[int, int], int] = {}
+        for at in range(0, len(ends), _PAIRS):
+            some = ends[at : at + _PAIRS]
+            # One seek in the index of both ends for each pair, also where both are hubs.
+            query = (
+                f"WITH wanted(s, t) AS (VALUES {', '.join(['(?, ?)'] * len(some))}) "  # noqa: S608
+                "SELECT r.n, r.source, r.target FROM wanted JOIN relations r "
+                "ON r.source = wanted.s AND r.target = wanted.t"
+            )
+            rows = self._db.rows(query, [end for pair in some for end in pair])
+            found |= {(source, target): n for n, source, target in rows}
+        return [found[pair] for pair in ends if pair in found]
+
+    def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
+        """Return the number of descriptions of some relations by row, without reading their texts."""
+        query = f"SELECT n, {self._db.dialect.list_length('descriptions')} FROM relations WHERE n IN"  # noqa: S608
+        return dict(self._db.by_key(query, rows, lambda row: row))
+
     def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each chunk states, without reading their texts."""
         counts: Counter[str] = Counter()
@@ -385,6 +409,10 @@ class GraphTables:
             for n, source, target in self._db.where_in(query, entities):
                 found[n] = (n, source, target)
         return [found[n] for n in sorted(found)]
+
+    def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
+        return self._db.by_key("SELECT n, source, target FROM triples WHERE n IN", rows, lambda row: row)
 
     def predicates(self) -> list[str]:
         """Return the distinct predicates of the triples, sorted; their positions are rows of `predicate_vectors`."""

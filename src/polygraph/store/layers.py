@@ -124,6 +124,7 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
             *decisions,
             *([revision] if revision else []),
             *([manifest.same] if manifest.same else []),
+            *([revisions.KNOWN_NAMES] if manifest.by_model else []),
         ],
         "names": [revisions.TITLES],
         "mentions": [],

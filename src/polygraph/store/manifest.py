@@ -64,6 +64,11 @@ class Manifest:
         return self.extractor.partition("+")[2] if self.imported else self.extractor
 
     @property
+    def by_model(self) -> bool:
+        """Whether a language model, and not a parser, wrote the rows."""
+        return self.extractor.partition(":")[0] not in ("nlp", "fast")
+
+    @property
     def imported(self) -> str:
         """The extractor of imported windows; empty if nothing was imported."""
         return self.extractor.partition("+")[0] if self.extractor.startswith("imported:") else ""

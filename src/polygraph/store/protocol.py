@@ -282,8 +282,13 @@ class ExtractionStore(ExtractionReader, Protocol):
 class GraphReader(Protocol):
     """Entities, relations and triples."""
 
-    def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
-        """Return entities by row number."""
+    def entities_by_row(self, rows: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
+        """Return entities by row number.
+
+        Args:
+            rows: of entities.
+            most_chunks: the first chunks of each that are returned; None for all.
+        """
 
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
@@ -330,6 +335,12 @@ class GraphReader(Protocol):
     def relations_at(self, entities: Sequence[int]) -> list[tuple[int, int, int, float]]:
         """Return the relations of some entities as ``(row, source row, target row, weight)``, by row."""
 
+    def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the rows of relations by their ends, as ``(source row, target row)``."""
+
+    def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
+        """Return the number of descriptions of some relations by row, without reading their texts."""
+
     def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each chunk states, without reading their texts."""
 
@@ -354,6 +365,9 @@ class GraphReader(Protocol):
             entities: rows.
             ends: where the entity must stand: ``source``, ``target`` or both.
         """
+
+    def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return triples by row, without their texts, as ``(row, subject row, object row)``."""
 
     def predicates(self) -> list[str]:
         """Return the distinct predicates of the triples, sorted; their positions are rows of `predicate_vectors`."""
@@ -436,6 +450,9 @@ class ReportReader(Protocol):
 
     def communities(self, ids: Sequence[str] | None = None) -> list[Community]:
         """Return all communities by level, then id, or some in the order asked for."""
+
+    def community_tree(self) -> list[tuple[str, int, str]]:
+        """Return every community as ``(id, level, id of its parent)``, by level, then id."""
 
     def community_ids(self) -> list[str]:
         """Return the ids of all communities, sorted."""

@@ -65,6 +65,10 @@ class ReportTables:
             return self._db.by_key("SELECT * FROM communities WHERE id IN", ids, convert)
         return [convert(row) for row in self._db.rows("SELECT * FROM communities ORDER BY level, id")]
 
+    def community_tree(self) -> list[tuple[str, int, str]]:
+        """Return every community as ``(id, level, id of its parent)``, by level, then id."""
+        return self._db.rows("SELECT id, level, parent FROM communities ORDER BY level, id")
+
     def community_ids(self) -> list[str]:
         """Return the ids of all communities, sorted."""
         return [i for (i,) in self._db.rows("SELECT id FROM communities ORDER BY id")]

@@ -11,6 +11,8 @@ from polygraph.store.connection import FILE_NAME
 
 PART = 1 << 16
 """Characters of a long list that are parsed at once."""
+_ID_CHARACTERS = 24
+"""Of the id of a chunk with its quotation marks, about."""
 _BETWEEN = '","'
 """Separator of two strings of a list."""
 
@@ -45,15 +47,19 @@ def load(text: str) -> Any:
     ) from error
 
 
-def load_strings(text: str) -> Iterator[list[str]]:
+def load_strings(text: str, part: int | None = None) -> Iterator[list[str]]:
     """Parse a list of strings that `dump` returned, in parts: as strings they take many times the memory of the text.
+
+    Args:
+        text: the list.
+        part: characters of it that are parsed at once, about; default: `PART`.
 
     >>> list(load_strings('["a","b"]')), list(load_strings("[]"))
     ([['a', 'b']], [[]])
     """
-    begin = 1
-    while isinstance(text, str) and len(text) - begin > PART:
-        cut = text.find(_BETWEEN, begin + PART)
+    begin, part = 1, part or PART
+    while isinstance(text, str) and len(text) - begin > part:
+        cut = text.find(_BETWEEN, begin + part)
         # Skip a separator whose first quotation mark is escaped, or opens a string that begins with a comma.
         while cut > 0 and text[cut - 1] in "\\,":
             cut = text.find(_BETWEEN, cut + 1)
@@ -62,6 +68,22 @@ def load_strings(text: str) -> Iterator[list[str]]:
         yield load(f"[{text[begin : cut + 1]}]")
         begin = cut + 2
     yield load(text if begin == 1 else f"[{text[begin:]}")
+
+
+def first_strings(text: str, most: int | None) -> tuple[str, ...]:
+    """Parse the first strings of a list that `dump` returned, all of them if `most` is None.
+
+    >>> first_strings('["a","b","c"]', 2)
+    ('a', 'b')
+    """
+    if most is None:
+        return tuple(load(text))
+    found: list[str] = []
+    for some in load_strings(text, _ID_CHARACTERS * most):
+        found += some
+        if len(found) >= most:
+            break
+    return tuple(found[:most])
 
 
 def n_strings(pieces: Iterable[bytes]) -> int:
@@ -96,8 +118,8 @@ def chunk_of(row: tuple[Any, ...]) -> Chunk:
     )
 
 
-def entity_of(row: tuple[Any, ...]) -> Entity:
-    """Convert a row of `entities` with its summary to an entity."""
+def entity_of(row: tuple[Any, ...], most_chunks: int | None = None) -> Entity:
+    """Convert a row of `entities` with its summary to an entity, with at most so many of its chunks."""
     _, i, name, kind, aliases, descriptions, chunks, degree, summary = row
     return Entity(
         id=i,
@@ -105,7 +127,7 @@ def entity_of(row: tuple[Any, ...]) -> Entity:
         type=kind,
         aliases=tuple(load(aliases)),
         descriptions=_descriptions(descriptions),
-        chunks=tuple(load(chunks)),
+        chunks=first_strings(chunks, most_chunks),
         degree=degree,
         summary=summary or "",
     )

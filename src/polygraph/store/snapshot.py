@@ -27,7 +27,7 @@ from polygraph.store.vectors import Hit, VectorIndex, top
 from polygraph.text.passage import Heading
 
 _CHUNKS_KEPT = 2_000
-"""Chunks in memory, of those that were read last: a few megabytes."""
+"""Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,7 @@ class Snapshot:
         self.versions = up_to_date(self.store, manifest)
         self._filter = DocumentFilter(self.store, scope or {})
         self._chunks: dict[str, Chunk] = {}
+        self._headings: dict[str, Heading] = {}
 
     @property
     def layers(self) -> frozenset[str]:
@@ -101,7 +102,7 @@ class Snapshot:
         scoped = Snapshot.__new__(Snapshot)
         scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
         scoped.versions, scoped._keeps, scoped.place = self.versions, self._keeps, self.place
-        scoped._chunks = self._chunks
+        scoped._chunks, scoped._headings = self._chunks, self._headings
         scoped._filter = DocumentFilter(self.store, {**self.scope, **scope})
         _ = scoped.documents_allowed  # so that an unknown field is reported here
         return scoped
@@ -192,11 +193,19 @@ class Snapshot:
 
     def titles(self, documents: Sequence[str]) -> dict[str, str]:
         """Return titles of documents by id."""
-        return self.store.documents.titles(list(dict.fromkeys(documents)))
+        return {document: heading.title for document, heading in self.headings(documents).items()}
 
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of documents by id, as they stand above passages."""
-        return self.store.documents.headings(list(dict.fromkeys(documents)))
+        known = self._headings
+        wanted = list(dict.fromkeys(documents))
+        missing = [document for document in wanted if document not in known]
+        if missing:
+            read = self.store.documents.headings(missing)
+            # Replaced and never changed, since threads share it.
+            self._headings = {**known, **read} if len(known) + len(read) <= _CHUNKS_KEPT else read
+            known = {**known, **read}
+        return {document: known[document] for document in wanted if document in known}
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""
@@ -304,6 +313,15 @@ class Snapshot:
         scores = np.round(self._vectors("fact_vectors").scores(vector), 6)
         return _within(scores, self._filter.triples)
 
+    def fact_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
+        """Return the scores of some triples as `fact_scores` has them, in the order asked for."""
+        some = np.asarray(ns, dtype=np.int64)
+        scores = np.asarray(
+            np.round(dot_rows(self._vectors("fact_vectors").rows(some), vector), 6), np.float32
+        )
+        permitted = self._filter.triples
+        return _within(scores, None if permitted is None else permitted[some])
+
     def search_facts(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best triples by the cosine of subject, predicate and object."""
         return top(self.fact_scores(vector), k)
@@ -323,13 +341,50 @@ class Snapshot:
         rows = {p: self._predicate_rows[p] for p in predicates if p in self._predicate_rows}
         return {p: round(float(scores[n]), 6) for p, n in rows.items()}
 
-    def entities(self, ns: Sequence[int]) -> list[Entity]:
-        """Return entities by row, reduced to what the filter permits."""
+    def entities(self, ns: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
+        """Return entities by row, reduced to what the filter permits.
+
+        Args:
+            ns: rows.
+            most_chunks: chunks of each, the first ones, that are enough; with a filter all are returned.
+        """
+        if self.documents_allowed is None:
+            return self.store.graph.entities_by_row(ns, most_chunks=most_chunks)
         return [self._filter.reduce_entity(e) for e in self.store.graph.entities_by_row(ns)]
 
-    def relations_at(self, entities: Sequence[int]) -> list[Neighbour]:
-        """Return the relations of some entities, by row."""
-        return [Neighbour(*row) for row in self.store.graph.relations_at(entities)]
+    def relations_at(self, entities: Sequence[int], *, most: int | None = None) -> list[Neighbour]:
+        """Return the relations of some entities, by row.
+
+        Args:
+            entities: rows.
+            most: of more relations only these many are returned, the strongest; ties by the rows of their ends.
+        """
+        if most is None or int(self.graph.degrees_of(entities).sum()) <= most:
+            return [Neighbour(*row) for row in self.store.graph.relations_at(entities)]
+        sources, targets, weights = self.relation_ends(entities)
+        best = np.lexsort((targets, sources, -weights))[:most]
+        ends = list(zip(sources[best].tolist(), targets[best].tolist(), strict=True))
+        rows = self.relation_rows(ends)
+        found = zip(rows, ends, weights[best].tolist(), strict=True)
+        return sorted((Neighbour(n, a, b, w) for n, (a, b), w in found), key=lambda e: e.n)
+
+    def description_counts(self, ns: Sequence[int]) -> dict[int, int] | None:
+        """Return the number of descriptions of relations by row; None with a filter, which hides some of them."""
+        return self.store.graph.description_counts(ns) if self.documents_allowed is None else None
+
+    def relation_ends(
+        self, entities: Sequence[int]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+        """Return the relations of some entities as rows of both ends and weights, ascending by ends.
+
+        Unlike `relations_at` it reads no row of the tables, so that hubs with many thousands of relations cost little.
+        `relation_rows` returns the rows of those that are chosen.
+        """
+        return self.graph.edges_of(entities)
+
+    def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the rows of relations by their ends, in the order asked for."""
+        return self.store.graph.relation_rows(ends)
 
     def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
         """Return relations by row, reduced to what the filter permits; those without a permitted chunk are left out."""
@@ -358,6 +413,10 @@ class Snapshot:
         """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
         return self.store.graph.triples_at(entities, ends=ends)
 
+    def triple_ends(self, ns: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return triples by row as ``(row, subject row, object row)``, regardless of the filter."""
+        return self.store.graph.triple_ends(ns)
+
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
         """Return the rows of the triples that have one of some predicates."""
         return self.store.graph.triples_with(predicates)
@@ -365,6 +424,22 @@ class Snapshot:
     def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Return the rows of the entities that have some names or aliases, by name as given."""
         return self.store.graph.entities_named(names)
+
+    def mentioned_in(self, entity: int, chunks: Sequence[int]) -> list[bool]:
+        """Tell for each of some chunks whether it mentions an entity, both by row, regardless of the filter."""
+        if "mentions" in self.layers:
+            # The passages of a vertex ascend.
+            there = self._mentions.neighbours(entity)
+            wanted = np.asarray(chunks, dtype=np.int64) + self.n_entities
+            places = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
+            return [bool(found) for found in there[places] == wanted] if len(there) else [False] * len(chunks)
+        (found_entity,) = self.store.graph.entities_by_row([entity])
+        known = set(found_entity.chunks)
+        return [chunk.id in known for chunk in self.chunks(chunks)]
+
+    @cached_property
+    def _mentions(self) -> Graph:
+        return Graph.load(self._folder("mentions") / GRAPH_FILE)
 
     def entity_names(self, ids: Sequence[str]) -> dict[str, str]:
         """Return names of entities by id; unknown ids are left out."""
@@ -379,6 +454,10 @@ class Snapshot:
     def communities(self) -> list[Community]:
         """Return every community, by level, then id."""
         return self.store.reports.communities()
+
+    def community_tree(self) -> list[tuple[str, int, str]]:
+        """Return every community as ``(id, level, id of its parent)``, by level, then id; members are not read."""
+        return self.store.reports.community_tree()
 
     def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
         """Return the pairs ``(entity id, community id)`` of some entities, sorted."""

@@ -28,7 +28,7 @@ _DECIMALS = 6
 """Scores are rounded before ranking, so that the last bits of a matrix product decide nothing."""
 _BATCH = 512
 """Texts that are hashed, and texts that are embedded, at once."""
-MAPPED_ROWS = 8 * _BATCH
+MAPPED_ROWS = 2 * _BATCH
 """Rows after which the files are mapped again: what was mapped before no longer counts as memory in use."""
 
 Hashes = NDArray[np.uint64]

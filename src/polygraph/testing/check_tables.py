@@ -313,6 +313,11 @@ def check_graph(store: Store) -> None:
     ada, bo, cy = ENTITIES
     expect(list(graph.all_entities()), [ada, bo, cy], "entities come back as they were put, by id")
     expect(graph.entities_by_row([2, 99, 0]), [cy, ada], "entities by row come in the order asked for")
+    expect(
+        graph.entities_by_row([2, 0], most_chunks=1),
+        [replace(cy, chunks=cy.chunks[:1]), replace(ada, chunks=ada.chunks[:1])],
+        "entities come with as many chunks as asked for",
+    )
     expect(graph.entity_ids(), ["ada", "bo", "cy"], "ids of entities come by row")
     expect(list(graph.entity_names()), [("ada", "Ada"), ("bo", "Bo"), ("cy", "Cy")], "names come by row")
     expect(graph.entity_rows(["cy", "none", "ada"]), {"cy": 2, "ada": 0}, "rows by id leave out unknown ids")
@@ -344,6 +349,16 @@ def check_graph(store: Store) -> None:
         graph.relations_at([1, 2]),
         [(0, 0, 1, 1.5), (1, 1, 2, 0.25)],
         "relations at entities come once each, by row",
+    )
+    expect(
+        graph.relation_rows([(1, 2), (0, 2), (0, 1)]),
+        [1, 0],
+        "rows of relations come by the rows of their ends",
+    )
+    expect(
+        graph.description_counts([1, 99, 0]),
+        {n: len(RELATIONS[n].descriptions) for n in (1, 0)},
+        "descriptions of relations are counted",
     )
     expect(
         graph.relations_per_chunk([0, 1]),
@@ -391,6 +406,7 @@ def _graph_triples(store: Store) -> None:
         [(1, 0, 1.0, ["d:0"]), (1, 2, 2.0, ["d:1", "d:2"])],
         "edges of triples come with their chunks",
     )
+    expect(graph.triple_ends([1, 99, 0]), [(1, 1, 2), (0, 1, 0)], "ends of triples come by row")
     expect(graph.triples_at([0], ends=["source", "target"]), [(0, 1, 0)], "triples at entities, at both ends")
     expect(graph.triples_at([0], ends=["source"]), [], "triples at entities, at one end")
     expect(graph.predicates(), ["met", "saw"], "predicates are distinct and sorted")
@@ -429,6 +445,11 @@ def check_reports(store: Store) -> None:
         reports.communities(["1-c", "none", "0-a"]),
         [COMMUNITIES[2], COMMUNITIES[0]],
         "communities by id come in the order asked for",
+    )
+    expect(
+        reports.community_tree(),
+        [(c.id, c.level, c.parent) for c in COMMUNITIES],
+        "the tree of communities comes by level, then id",
     )
     expect(reports.community_ids(), ["0-a", "1-b", "1-c"], "ids of communities are sorted")
     expect(

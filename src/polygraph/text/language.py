@@ -9,16 +9,17 @@ from collections import Counter
 _SAMPLE_CHARS = 6_000
 
 _SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff]")),
-    ("ko", re.compile("[\u1100-\u11ff\uac00-\ud7af]")),
-    ("zh", re.compile("[\u3400-\u9fff\uf900-\ufaff]")),
-    ("ru", re.compile("[\u0400-\u04ff]")),
-    ("el", re.compile("[\u0370-\u03ff]")),
-    ("ar", re.compile("[\u0600-\u06ff]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
+    ("ja", "[\u3040-\u30ff]"),
+    ("ko", "[\u1100-\u11ff\uac00-\ud7af]"),
+    ("zh", "[\u3400-\u9fff\uf900-\ufaff]"),
+    ("ru", "[\u0400-\u04ff]"),
+    ("el", "[\u0370-\u03ff]"),
+    ("ar", "[\u0600-\u06ff]"),
+    ("he", "[\u0590-\u05ff]"),
+    ("hi", "[\u0900-\u097f]"),
+    ("th", "[\u0e00-\u0e7f]"),
 )
+"""Patterns of the letters of other scripts; compiling them takes longer than most texts need."""
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -149,8 +150,10 @@ def detect_language(text: str) -> str:
 
 
 def _language_by_script(sample: str) -> str:
+    if sample.isascii():
+        return ""
     latin = len(_LATIN.findall(sample))
-    counts = {code: len(pattern.findall(sample)) for code, pattern in _SCRIPTS}
+    counts = {code: len(re.findall(pattern, sample)) for code, pattern in _SCRIPTS}
     # One Chinese character counts as two letters; kana among them means Japanese.
     if counts["ja"] * 10 > counts["zh"]:
         counts["ja"] += counts["zh"]

@@ -37,6 +37,8 @@ class Heading(NamedTuple):
     @classmethod
     def of(cls, title: str, metadata: Metadata) -> "Heading":
         """Return the heading of a document."""
+        if not metadata:
+            return cls(title)
         date = next((_value(v) for name, v in metadata.items() if name.casefold().strip() == "date"), "")
         return cls(title, short_fields(metadata), _short_date(date) if len(date) <= MAX_DATE else "")
 
@@ -108,10 +110,11 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     """
     lines = [] if text.lstrip("# ").startswith(heading.title) else [heading.title]
     parts = [heading.fields] if heading.fields else []
-    if section := _section_above(heading.title, metadata or {}, text):
-        parts.append(section)
-    if page := _value((metadata or {}).get("page", "")):
-        parts.append(f"page: {page}")
+    if metadata:
+        if section := _section_above(heading.title, metadata, text):
+            parts.append(section)
+        if page := _value(metadata.get("page", "")):
+            parts.append(f"page: {page}")
     if parts:
         lines.append("; ".join(parts))
     return "\n".join([*lines, text])
@@ -151,6 +154,8 @@ def _section_above(title: str, metadata: Metadata, text: str) -> str:
 
 def _sections(metadata: Metadata) -> list[str]:
     """Return the titles of the section of a passage, the outermost first, without those that make them too long."""
+    if "sections" not in metadata and "section" not in metadata:
+        return []
     outer = metadata.get("sections", [])
     titles = [_value(title) for title in outer if isinstance(title, str)] if isinstance(outer, list) else []
     titles = [title[:MAX_VALUE] for title in (*titles, _value(metadata.get("section", ""))) if title]

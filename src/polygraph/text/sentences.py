@@ -22,6 +22,8 @@ _ROUGH = re.compile(
     r"(?<!\b\w)(?<!\b\w\w)[.!?…]{1,5}[\"'”’)\]]{0,4}\s+(?=[^\W_a-z]|[\"'“‘(\[])|[。！？]+[」』”’）]*\s*"
 )
 
+_END_MARK = re.compile(r"[.!?\n]")
+"""Where an English sentence in ASCII can end."""
 _WRAP_LIMIT = 120
 """Longest line of hard-wrapped text; longer lines are whole paragraphs."""
 _SHORT_LINE = 0.6
@@ -53,6 +55,9 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
     ['Dr. Vane left.', 'He slept\nuntil noon!', 'A heading']
     """
     language = language.replace("_", "-").split("-")[0].lower()
+    if language == "en" and _is_one_sentence(text):
+        span = trim_span(text, 0, len(text))
+        return [span] if span[0] < span[1] else []
     plain = _sanitize(text)
     spans: list[tuple[int, int]] = []
     for block, block_end in _blocks(text):
@@ -122,6 +127,11 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     body = piece.lstrip()
     start += len(piece) - len(body)
     return start, start + len(body.rstrip())
+
+
+def _is_one_sentence(text: str) -> bool:
+    """Return whether no sentence of a short text can end before its last character, as in most descriptions."""
+    return len(text) <= _LONG and text.isascii() and not _END_MARK.search(text, 0, len(text.rstrip()) - 1)
 
 
 def _whole_block(text: str, start: int, end: int) -> int:

@@ -84,8 +84,16 @@ def content_stems(text: str) -> list[str]:
 @lru_cache(maxsize=4_096)
 def _content_stems(text: str) -> tuple[str, ...]:
     # Most words of a text recur, so that the distinct ones are taken first.
-    found = dict.fromkeys(map(_without_possessive, dict.fromkeys(_WORD.findall(text.casefold()))))
-    return tuple(dict.fromkeys([stem(word) for word in found if word not in STOP_WORDS]))
+    found = dict.fromkeys(map(_content_stem, dict.fromkeys(_WORD.findall(text.casefold()))))
+    found.pop("", None)
+    return tuple(found)
+
+
+@lru_cache(maxsize=32_768)
+def _content_stem(word: str) -> str:
+    """Return the stem of a word in lower case, or an empty string for a stop word."""
+    word = _without_possessive(word)
+    return "" if word in STOP_WORDS else stem(word)
 
 
 def phrases(text: str) -> list[tuple[str, bool]]:

@@ -153,3 +153,13 @@ def test_of_parallel_edges_the_heaviest_may_count():
 def test_the_edges_of_a_graph_make_the_same_graph(edges):
     graph = build(edges)
     assert same(Graph.from_edges(7, *graph.edges()), graph)
+
+
+def test_edges_of_some_vertices_are_those_of_all_with_one_of_them():
+    rng = np.random.default_rng(3)
+    graph = Graph.from_edges(30, rng.integers(0, 30, 90), rng.integers(0, 30, 90), rng.random(90) + 0.1)
+    everything = list(zip(*(part.tolist() for part in graph.edges()), strict=True))
+    for some in ([], [7], [3, 12, 3, 29], list(range(30))):
+        found = list(zip(*(part.tolist() for part in graph.edges_of(some)), strict=True))
+        assert found == [edge for edge in everything if {edge[0], edge[1]} & set(some)]
+        assert graph.degrees_of(some).tolist() == [len(graph.neighbours(v)) for v in some]

@@ -293,8 +293,8 @@ def test_a_request_that_always_fails_does_not_stop_the_others(server: ScriptedSe
 def test_an_endpoint_that_is_down_is_named_after_a_few_failures_of_each_thread() -> None:
     with ScriptedServer() as server:
         url = server.base_url
-    naps = Naps()
-    with Calls(None, concurrency=4, sleep=naps) as calls:
+    # Long enough for every thread to start before the first one has made all its attempts.
+    with Calls(None, concurrency=4, sleep=lambda _: time.sleep(0.02)) as calls:
         model = OpenAIChat("small", base_url=url, timeout_s=2)
         with pytest.raises(ModelUnavailable, match="seems to be down") as caught:
             calls.map(lambda i: calls.ask(model, question(str(i)), plain, stage="x"), range(100))
@@ -637,7 +637,7 @@ def test_ctrl_c_lets_calls_in_flight_end_and_keeps_their_replies(
         from polygraph.models.calls import Calls
         from polygraph.models.providers.openai import OpenAIChat
         from polygraph.models.protocols import ChatRequest, Message
-        import httpx2
+        import polygraph.models.providers.http_client
         # A shell starts background jobs with the signal ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         calls = Calls(Path({str(tmp_path / "calls.sqlite")!r}), concurrency=3)

@@ -39,10 +39,13 @@ class Tiny:
             for a, b, texts in relations
         ]
 
-    def entities(self, rows):
+    def entities(self, rows, *, most_chunks=None):
         return [self.all_entities[row] for row in rows]
 
-    def relations_at(self, rows):
+    def description_counts(self, rows):
+        return {n: len(self.all_relations[n].descriptions) for n in rows}
+
+    def relations_at(self, rows, *, most=None):
         return [Neighbour(n, a, b, 1.0) for n, (a, b) in enumerate(self.ends) if {a, b} & set(rows)]
 
     def relations(self, rows):

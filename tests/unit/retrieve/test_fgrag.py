@@ -11,6 +11,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.methods.fgrag import FGRAG, specific_parts
+from polygraph.tasks.summarise import extractive_summaries
 from polygraph.testing import scripted_chat
 
 QUESTION = "Why did Tobias Wren refuse to pay Mara Quill?"
@@ -293,3 +294,25 @@ def test_the_budget_of_a_summary_truncates_weak_and_strong_context_alike(index, 
     kept = [(strong(entity_tokens=n), strong(entity_tokens=n, interleave=False)) for n in range(30, 200, 30)]
     assert all(turns >= after for turns, after in kept)
     assert any(turns > after for turns, after in kept)
+
+
+def test_passages_that_no_summary_cites_are_ranked_by_words_of_the_question_in_a_note(index, models):
+    question = "Which bills of the inn did Mara Quill pay?"
+    found = FGRAG(include_question=False)(question, index, models(scripted_chat()))
+    cited = {span.chunk for item in found.evidence for span in item.spans}
+    # f.txt has bills and the inn, b.txt pay; c.txt and e.txt have no word of the question.
+    others = [chunk[0] for chunk in found.ranking if chunk not in cited]
+    assert (others[:2], set(others[2:])) == (["f", "b"], {"c", "e"})
+
+
+def test_without_a_model_what_is_said_of_an_entity_is_compared_with_its_name(index, models, monkeypatch):
+    compared = []
+
+    def watched(question, subjects, notes, passages, models):
+        compared.extend(note for some in notes for note, _ in some)
+        return extractive_summaries(question, subjects, notes, passages, models)
+
+    monkeypatch.setattr("polygraph.retrieve.methods.fgrag.extractive_summaries", watched)
+    FGRAG()(QUESTION, index, models())
+    assert compared
+    assert all(": " in note for note in compared)

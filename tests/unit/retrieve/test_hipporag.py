@@ -9,6 +9,7 @@ from polygraph.models.protocols import ChatReply
 from polygraph.records import Triple
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.methods.hipporag import HippoRAG
+from polygraph.retrieve.row_texts import fact_statements
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.filter_facts import parse_fact_choice, relevant_facts
 from polygraph.testing import WordEmbedder, scripted_chat
@@ -235,3 +236,39 @@ def test_scores_are_scaled_over_the_facts_that_were_compared_again_or_over_all(i
     every = [score for _, score in ask(index, question, rescored=3, scale="all")[1]["facts"]]
     assert near == pytest.approx([1.0, 0.0, 0.0], abs=1e-5)
     assert every == pytest.approx([1.0, 0.5, 0.5], abs=1e-5)
+
+
+def test_of_many_passages_only_the_nearest_seed_the_walk(index):
+    _, trace = ask(index, seed_passages=2, filter=False)
+    # d1 and d4 name Ada; the others have nothing in common with the question and are not seeds.
+    assert [chunk.partition(".")[0] for chunk, _ in trace["passages"]] == ["d1", "d4"]
+    _, trace = ask(index, seed_passages=0, filter=False)
+    assert len(trace["passages"]) == 4
+
+
+def test_a_fact_is_compared_with_what_its_own_passages_say_of_it(tmp_path, index_of):
+    texts = {"e1": "Ada funds Bela. Ada funds Bela with gold.", "e2": "Ada hires Bela."}
+    with index_of(tmp_path, texts, models(scripted_chat())) as made:
+        facts = list(made.triples(range(made.store.count("triples"))).values())
+        assert fact_statements(facts, made) == [
+            "Ada funds Bela. Ada funds Bela. Ada funds Bela with gold.",
+            "Ada hires Bela. Ada hires Bela.",
+        ]
+
+
+def test_the_preset_of_the_published_code_compares_triples_alone(index):
+    compared = []
+    embed = Calls.embed
+
+    class Watched(Calls):
+        def embed(self, embedder, texts, kind, **names):
+            if names.get("stage") == "facts":
+                compared.extend(texts)
+            return embed(self, embedder, texts, kind, **names)
+
+    watched = Models(chat=None, embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Watched(None))
+    METHODS["hipporag:2"](QUESTION, index, watched)
+    assert set(compared) == {"ada funds bela", "ada visits ezra", "bela repairs cyra", "cyra guards dora"}
+    compared.clear()
+    METHODS["hipporag"](QUESTION, index, watched)
+    assert "Ada funds Bela. Ada funds Bela." in compared

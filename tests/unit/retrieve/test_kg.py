@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polygraph.models import Calls, Models
-from polygraph.retrieve import METHODS
+from polygraph.retrieve import METHODS, triple_traversal
 from polygraph.retrieve.methods.kg import KnowledgeGraph
 from polygraph.retrieve.triple_traversal import traverse_triples
 from polygraph.tasks.question import graph_keywords
@@ -199,7 +199,7 @@ def walk(index, *names, scores=(0.0, 0.0, 0.0, 0.0), best_first=False, **options
     rows = index.entity_rows(list(names))
     options = {"depth": 2, "per_node": 30, "direction": "both", **options}
     found = traverse_triples(
-        [rows[n] for n in names], index, np.array(scores, dtype=np.float32), best_first=best_first, **options
+        [rows[n] for n in names], index, lambda ns: [scores[n] for n in ns], best_first=best_first, **options
     )
     return [(index.triples([r.n])[r.n].id, r.hop, len(r.path)) for r in found]
 
@@ -224,3 +224,13 @@ def test_the_traversal_never_follows_hidden_triples(index):
     hidden = (-np.inf, 0.0, 0.0, 0.0)
     assert walk(index, "ada", depth=5, scores=hidden) == [(VISITS, 1, 1)]
     assert walk(index, "ada", per_node=1, depth=1, scores=hidden) == [(VISITS, 1, 1)]
+
+
+def test_from_a_hub_only_the_nearest_triples_are_followed(index, monkeypatch):
+    monkeypatch.setattr(triple_traversal, "MANY_TRIPLES", 1)
+    scores = {"scores": (0.1, 0.2, 0.3, 0.4), "best_first": True, "depth": 1}
+    # Ada has two neighbours, so that she is a hub; rows are funds, visits, repairs, guards.
+    assert walk(index, "ada", near=[3, 1], **scores) == [(VISITS, 1, 1)]
+    # Ezra has one neighbour, and shares its triple with the hub.
+    assert walk(index, "ada", "ezra", near=[0], **scores) == [(VISITS, 1, 1), (FUNDS, 1, 1)]
+    assert walk(index, "ada", near=[], **scores) == [(VISITS, 1, 1), (FUNDS, 1, 1)]

@@ -6,6 +6,7 @@ from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Community, Report
 from polygraph.retrieve.methods.graphrag_global import GraphRAGGlobal
 from polygraph.retrieve.report_selection import nearest_reports, relevant_reports, reports_to_level
+from polygraph.testing import scripted_chat
 
 #  level 0:      A          B        C
 #  level 1:   A1   A2    B1   B2
@@ -32,6 +33,9 @@ class Tree:
             for name in TREE
         ]
         return sorted(found, key=lambda c: (c.level, c.id))
+
+    def community_tree(self):
+        return [(c.id, c.level, c.parent) for c in self.communities()]
 
     def reports(self, wanted=None):
         return [
@@ -160,3 +164,16 @@ def test_global_search_reads_the_selected_reports(small_index, hashed_models):
     steps = {step.name: step.value for step in found.trace}
     assert steps["reports"] == len(steps["nearest"]) == 1
     assert {item.id for item in found.evidence} == {steps["nearest"][0][0]}
+
+
+def test_above_a_number_of_reports_global_search_rates_them_from_the_coarsest_down(
+    small_index, hashed_models
+):
+    question = "What happened to the Skerry Light, and who paid for it?"
+    n = sum(depth <= 2 for _, depth, _ in small_index.community_tree())
+    steps = {}
+    for most in (n, n - 1, 0):
+        found = GraphRAGGlobal(max_reports=most)(question, small_index, hashed_models(scripted_chat()))
+        steps[most] = [step.name for step in found.trace]
+    assert "rated" in steps[n - 1]
+    assert "rated" not in steps[n] + steps[0]

@@ -8,7 +8,14 @@ import pytest
 from polygraph.graph.csr import Graph
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
 from polygraph.graph.title_graph import TitleGraph
-from polygraph.retrieve.methods.walk import NameWalk, best_hops, match_passages, match_weights, mix_with_start
+from polygraph.retrieve.methods.walk import (
+    NameWalk,
+    best_hops,
+    match_passages,
+    match_weights,
+    mix_in,
+    mix_with_start,
+)
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.testing import hashed_models
@@ -48,7 +55,14 @@ def test_a_passage_named_by_another_comes_before_one_that_matches_by_words(index
 
 def test_the_score_is_that_of_the_walk_when_nothing_else_counts(index):
     method = NameWalk(
-        seeds=1, name_weight=0.0, word_weight=0.0, own_share=0.0, relevance=0.0, damping=0.5, tolerance=1e-12
+        seeds=1,
+        name_weight=0.0,
+        word_weight=0.0,
+        own_share=0.0,
+        relevance=0.0,
+        damping=0.5,
+        tolerance=1e-12,
+        bridge_share=0.0,
     )
     found = method("directed by Mara Quill", index, hashed_models())
     graph = index.names
@@ -72,7 +86,7 @@ def test_the_score_is_that_of_the_walk_when_nothing_else_counts(index):
 
 
 def test_passages_that_match_keep_their_order_when_only_their_own_share_counts(index):
-    found = NameWalk(own_share=1.0, relevance=0.0)(QUESTION, index, hashed_models())
+    found = NameWalk(own_share=1.0, relevance=0.0, bridge_share=0.0)(QUESTION, index, hashed_models())
     seeds = [i for i, _ in steps(found)["seeds"]]
     # The last of the seeds weighs nothing.
     assert list(found.ranking)[: len(seeds) - 1] == seeds[:-1]
@@ -162,3 +176,41 @@ def test_a_common_name_leads_only_to_the_document_it_titles():
     assert after.tolist() == [-1, -1, 0]
     _, after = best_hops(np.arange(3), cosines, graph, common=3)
     assert after.tolist() == [1, 0, 0]
+
+
+# Two hops, of which the second is not to the document that the name titles.
+FILM = {
+    "1.md": "# The Glass Pier\n\nThe Glass Pier is a film of 1931. Its lighthouse keeper was played by Ada Bell.",
+    "2.md": "# Harbour House\n\nHarbour House was built for Jon Marsh, the husband of Ada Bell, who died there.",
+    "3.md": "# Oil\n\nThe price of oil rose in that year.",
+    **{
+        f"4{n}.md": f"# Husband number {n}\n\nThe husband in this film was played by nobody."
+        for n in range(12)
+    },
+}
+HUSBAND = "Who was the husband of the actress that played the lighthouse keeper in The Glass Pier?"
+
+
+def test_a_second_search_finds_a_passage_that_mentions_a_name_of_the_first(tmp_path, write_files):
+    with Index.open(tmp_path / "index", models=hashed_models()) as made:
+        made.add(write_files(tmp_path / "papers", FILM), methods=["walk"])
+    snapshot = Snapshot(tmp_path / "index")
+    try:
+        found = NameWalk(shared_edges=0.0)(HUSBAND, snapshot, hashed_models())
+        without = NameWalk(shared_edges=0.0, bridge_share=0.0)(HUSBAND, snapshot, hashed_models())
+    finally:
+        snapshot.close()
+    assert steps(found)["first"][0][0] == "1.md:0"
+    assert ["Ada Bell", "husband actress"] in steps(found)["second"]
+    assert found.ranking.index("2.md:0") < without.ranking.index("2.md:0")
+    (second,) = [item for item in found.evidence if item.id == "2.md:0"]
+    assert "found by the name Ada Bell" in second.why
+
+
+def test_weights_are_mixed_in_also_where_the_walk_did_not_arrive():
+    walked = Walk(np.array([2, 5]), np.array([0.6, 0.2]), 0.2)
+    mixed = mix_in(walked, {3: 0.75, 5: 0.25}, 0.5)
+    assert mixed.vertices.tolist() == [2, 3, 5]
+    assert mixed.scores.tolist() == pytest.approx([0.3, 0.375, 0.225])
+    assert mixed.missing == pytest.approx(0.1)
+    assert mix_in(walked, {}, 0.5) is walked

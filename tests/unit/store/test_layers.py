@@ -201,3 +201,49 @@ def test_numbers_of_neighbours_are_those_of_the_relations(snapshot):
     found = snapshot.relations([n.n for n in neighbours])
     assert all("mara quill" in (r.source, r.target) for r in found.values())
     assert snapshot.graph.degrees[row] == snapshot.entities([row])[0].degree
+
+
+def test_relations_of_arrays_are_those_of_the_tables(snapshot):
+    rows = [0, 3, 2]
+    at = snapshot.relations_at(rows)
+    sources, targets, weights = snapshot.relation_ends(rows)
+    ends = list(zip(sources.tolist(), targets.tolist(), strict=True))
+    assert sorted(ends) == ends == sorted((n.source, n.target) for n in at)
+    assert snapshot.relation_rows(ends) == [
+        next(n.n for n in at if (n.source, n.target) == pair) for pair in ends
+    ]
+    by_ends = {(n.source, n.target): n.weight for n in at}
+    assert weights.tolist() == pytest.approx([by_ends[pair] for pair in ends])
+
+
+def test_of_more_relations_than_asked_for_the_strongest_are_returned(snapshot):
+    rows = list(range(snapshot.n_entities))
+    everything = snapshot.relations_at(rows)
+    found = snapshot.relations_at(rows, most=3)
+    strongest = sorted(everything, key=lambda n: (-n.weight, n.source, n.target))[:3]
+    assert found == sorted(strongest, key=lambda n: n.n)
+
+
+def test_mentions_are_those_of_the_entities_with_and_without_their_layer(snapshot, monkeypatch):
+    rows = list(range(snapshot.n_chunks))
+    ids = [chunk.id for chunk in snapshot.chunks(rows)]
+    for n, entity in enumerate(snapshot.entities(list(range(snapshot.n_entities)))):
+        wanted = [chunk in entity.chunks for chunk in ids]
+        assert snapshot.mentioned_in(n, rows) == wanted
+        with monkeypatch.context() as patch:
+            patch.setattr(type(snapshot), "layers", frozenset())
+            assert snapshot.mentioned_in(n, rows) == wanted
+
+
+def test_scores_of_some_triples_are_those_of_all(snapshot, only_open):
+    vector = HashEmbedder().embed(["Who hid the Garnet?"], "query")[0]
+    for view in (snapshot, only_open):
+        rows = list(range(view.store.count("triples")))[::-1]
+        assert view.fact_similarities(vector, rows).tolist() == view.fact_scores(vector)[rows].tolist()
+
+
+def test_entities_are_read_with_as_many_chunks_as_asked_for(snapshot, only_open):
+    rows = list(range(snapshot.n_entities))
+    whole, some = snapshot.entities(rows), snapshot.entities(rows, most_chunks=1)
+    assert [e.chunks for e in some] == [e.chunks[:1] for e in whole]
+    assert only_open.entities(rows, most_chunks=1) == only_open.entities(rows)

@@ -349,8 +349,8 @@ class _Support:
     def __init__(self, window: Window) -> None:
         self._window = window
         self._chunks = {chunk.id: chunk for chunk in window.chunks}
-        self._words: dict[str, set[str]] = {}
-        self._n_chunks: Counter[str] = Counter()
+        self._chunks_of: dict[str, list[str]] = {}
+        """Chunks that have a word, by its stem."""
 
     def whole(self, chunk: str) -> Span:
         """Return the span of a whole chunk."""
@@ -367,9 +367,10 @@ class _Support:
         """
         if len(self._chunks) == 1:
             return dict.fromkeys(self._chunks, text)
-        if not self._words:
-            self._words = {i: set(content_stems(chunk.text)) for i, chunk in self._chunks.items()}
-            self._n_chunks.update(stem for words in self._words.values() for stem in words)
+        if not self._chunks_of:
+            for i, passage in self._chunks.items():
+                for stem in content_stems(passage.text):
+                    self._chunks_of.setdefault(stem, []).append(i)
         own = set(content_stems(names))
         parts: dict[str, list[str]] = {}
         last = ""
@@ -389,10 +390,17 @@ class _Support:
         return {chunk: " ".join(some) for chunk, some in parts.items()}
 
     def _best(self, wanted: set[str], preferred: Sequence[str]) -> str:
-        scores = {i: sum(1 / self._n_chunks[w] for w in wanted & words) for i, words in self._words.items()}
-        return (
-            max(scores, key=lambda i: (round(scores[i], 9), i in preferred)) if any(scores.values()) else ""
-        )
+        scores = dict.fromkeys(self._chunks, 0.0)
+        for word in wanted:
+            chunks = self._chunks_of.get(word, ())
+            for i in chunks:
+                scores[i] += 1 / len(chunks)
+        # The order of a set differs from run to run, and with it the last digits of a sum.
+        best = round(max(scores.values()), 9)
+        if not best:
+            return ""
+        equals = [i for i, score in scores.items() if round(score, 9) == best]
+        return next((i for i in equals if i in preferred), equals[0])
 
 
 _CLAUSE_END = re.compile(r"(?<=;)\s+")

@@ -6,7 +6,7 @@ under a heading that names their kind, and JSON. A reply is read once; every pat
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -78,6 +78,17 @@ _COLUMNS: dict[str, str] = {
     **dict.fromkeys(("keywords", "keyword", "relationship_keywords", "themes", "tags"), "keywords"),
     **dict.fromkeys(("strength", "weight", "score", "relationship_strength", "importance"), "strength"),
 }
+
+
+def _are_columns(fields: Sequence[str]) -> bool:
+    """Return whether fields are the names of columns, each another one."""
+    found = set()
+    for text in fields:
+        column = _COLUMNS.get(unquote(text).casefold())
+        if column is None or column in found:
+            return False
+        found.add(column)
+    return True
 
 
 def is_ending(line: str) -> bool:
@@ -171,8 +182,7 @@ class LineRecords:
         return RawRecord(kind, fields, line, closed=closed)
 
     def _fields(self, kind: Kind, fields: list[str], line: str) -> RawRecord | None:
-        columns = [_COLUMNS.get(unquote(f).casefold(), "") for f in fields]
-        if len(fields) > 1 and all(columns) and len({*columns}) == len(columns):
+        if len(fields) > 1 and _are_columns(fields):
             self._columns = None  # a copy of the format line, or the header of a table
             self.n_ignored += 1
             return None

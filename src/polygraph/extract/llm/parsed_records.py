@@ -164,7 +164,8 @@ class RecordCollector:
                 if key not in entities:
                     entities[key] = ParsedEntity(name=name)
                 names.append(entities[key].name)
-            relations.append(replace(relation, source=names[0], target=names[1]))
+            respelled = names != [relation.source, relation.target]
+            relations.append(replace(relation, source=names[0], target=names[1]) if respelled else relation)
         return ParsedExtraction(
             entities=tuple(entities.values()),
             relations=tuple(relations),

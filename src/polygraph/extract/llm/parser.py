@@ -25,6 +25,7 @@ missing, swapped or additional fields; strengths as ``8/10`` or words. Unusable 
 
 import re
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 from polygraph.errors import UnusableReply
 from polygraph.extract.llm.fields import (
@@ -118,12 +119,17 @@ class _ExampleFilter:
     """Rejects names that the model copied from the prompt's example."""
 
     def __init__(self, example: Collection[str], window: str) -> None:
-        names = {normalize_name(name) for name in example} - {""}
-        text = normalize_name(window) if names else ""
-        self._names = {name for name in names if name not in text}
+        self._names = {normalize_name(name) for name in example} - {""}
+        self._window = window
+
+    @cached_property
+    def _text(self) -> str:
+        """The window, normalised when a reply first holds one of the names."""
+        return normalize_name(self._window)
 
     def check(self, name: str) -> None:
-        if normalize_name(name) in self._names:
+        key = normalize_name(name)
+        if key in self._names and key not in self._text:
             raise UnusableRecord(f"{name} is copied from the prompt's example")
 
 

@@ -12,7 +12,8 @@ from polygraph.text.normalize import normalize_name
 PredicateKind: TypeAlias = Literal["equates", "becomes", "denies", "within", "creates", "other"]
 
 _AUXILIARIES_WORDS = """
- is was are were be been being has had have later then now also once sometimes officially usually simply often
+ is was are were be been being has had have later then now also once
+le la el il lo das der die un une una sometimes officially usually simply often
 commonly locally secretly generally originally today the a an by ist war wird wurde sind est était a été fut es fue
 era ha sido é foi è stato stata fu er var ble blev is werd son été auch aussi también anche também ook også även
 είναι ήταν это был была также является jest był była on olarak
@@ -24,7 +25,9 @@ _EQUATING = (
     r"same(?: \w+)? as|identical (?:to|with)|(?:known|called|referred to|abbreviated)(?: (?!for\b|as\b)\w+){0,3} as"
     r"|aka|a\.k\.a|alias(?: of| for)?"
     r"|(?:another|other|former|old|new|maiden|married|real|true|birth|pen|stage|full|short|german|french|english"
-    r"|latin|local) name(?: of| for| is)?|pseudonym(?: of)?|pen-name(?: of)?|nickname(?:d|s)?(?: of| for)?"
+    r"|latin|local|user|code|brand|trade) name(?: of| for| is)?|username(?: of)?"
+    r"|handle(?: of)?|(?:code|screen)[- ]named?(?: of)?"
+    r"|pseudonym(?: of)?|pen-name(?: of)?|nickname(?:d|s)?(?: of| for)?"
     r"|former(?:ly)?(?: known as| called| named| of)?|previously(?: known as| called| named)?"
     r"|n[ée]e|born as|renamed(?: to| as| from)?|rename of|rebranded(?: as| to| from)?"
     r"|changed (?:his|her|its|their)? ?name (?:to|from)|took the name(?: of)?|became known as|goes by|went by"

@@ -33,6 +33,16 @@ _OTHER_NAME = re.compile(
     r"\s+([^.;:,()]{2,60})",
     re.I,
 )
+_BEGINNINGS = """
+also better formerly previously originally once now commonly known nee alias aka renamed nick nickname nicknamed another
+other chemical scientific common generic brand original later former old new maiden real stage pen full short german
+french english latin abbreviated abbreviation acronym stands same auch genannt vormals ehemals geborene umbenannt connu
+connue anciennement aussi dit dite conocido conocida llamado llamada antes apodado apodada conhecido conhecida
+antigamente detto detta conosciuto conosciuta tidligere kjent
+"""
+_FIRST_WORDS = frozenset(_BEGINNINGS.split())
+"""Words in ASCII with which `_OTHER_NAME` can begin: looking them up takes a tenth of the time of a search."""
+_WORD = re.compile(r"\w+")
 _MAX_WORDS = 6
 _NEVER_EQUATED = frozenset(["date", "event", "quantity", "time", "number"])
 
@@ -112,8 +122,10 @@ def _add_descriptions(
     for n, name in enumerate(names):
         by_window[name.mention.window].setdefault(name.parts.key, n)
     for i, name in enumerate(names):
-        others = by_window[name.mention.window]
-        for match in _OTHER_NAME.finditer(name.mention.description):
+        others, text = by_window[name.mention.window], name.mention.description
+        if text.isascii() and _FIRST_WORDS.isdisjoint(_WORD.findall(text.lower())):
+            continue
+        for match in _OTHER_NAME.finditer(text):
             words = normalize_name(match.group(2)).split()
             for end in range(min(len(words), _MAX_WORDS), 0, -1):
                 j = others.get(" ".join(words[:end]))

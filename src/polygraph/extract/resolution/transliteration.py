@@ -10,7 +10,8 @@ from polygraph.extract.resolution.candidates import ENOUGH, kind_of_each_name, m
 from polygraph.extract.resolution.given_names import are_translated
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kinds_conflict
 from polygraph.extract.resolution.merger import Merger
-from polygraph.extract.resolution.regions import place_in_english
+from polygraph.extract.resolution.name_parts import fold
+from polygraph.extract.resolution.regions import institution_in_english, place_in_english
 from polygraph.extract.resolution.romanize import consonants, is_abjad, is_other_script, sounds
 
 _MAX_BLOCK = 100
@@ -40,7 +41,7 @@ def _merge_exonyms(merger: Merger, kinds: Mapping[str, str]) -> None:
     by_english: dict[str, list[str]] = defaultdict(list)
     for base, kind in kinds.items():
         if kind in ("place", "organization"):
-            by_english[place_in_english(base)].append(base)
+            by_english[institution_in_english(base) or place_in_english(base)].append(base)
     for english, bases in by_english.items():
         main = english if english in bases else bases[0]
         for base in bases:
@@ -66,6 +67,7 @@ def _merge_scripts(merger: Merger, kinds: Mapping[str, str]) -> None:
             (similarity(heard, sounds(latin)), latin)
             for latin in block
             if not kinds_conflict(kinds[base], kinds[latin])
+            and (not abjad or _same_in_each_word(base, latin))
         ]
         best = max((score for score, _ in alike), default=0.0)
         # Scripts without vowels are alike in consonants only.
@@ -76,6 +78,14 @@ def _merge_scripts(merger: Merger, kinds: Mapping[str, str]) -> None:
             is_long = len(key) >= _LONG_KEY or (not abjad and score == 1.0 and len(heard) >= _SHORT_NAME)
             least = 0.0 if is_long else ENOUGH
             merge_names(merger, base, latin, "transliteration", 0.85, f"sounds like {latin}", least=least)
+
+
+def _same_in_each_word(base: str, latin: str) -> bool:
+    """Return whether names with as many words as each other have the same consonants in each."""
+    words = [name.replace("-", " ").split() for name in (base, latin)]
+    return len(words[0]) != len(words[1]) or all(
+        consonants(x, abjad=True) == consonants(y, abjad=True) for x, y in zip(*words, strict=True)
+    )
 
 
 def _merge_given_names(merger: Merger, kinds: Mapping[str, str]) -> None:
@@ -107,7 +117,7 @@ def _merge_transcriptions(merger: Merger, kinds: Mapping[str, str]) -> None:
         if kind in ("person", "place", "organization") and is_name and not is_other_script(base):
             key = consonants(base)
             if len(key) >= _LONG_KEY:
-                blocks[f"{base[0]} {len(base.split())} {key}"].append(base)
+                blocks[f"{fold(base)[0]} {len(base.split())} {key}"].append(base)
     for bases in blocks.values():
         if not 1 < len(bases) <= _MAX_BLOCK:
             continue

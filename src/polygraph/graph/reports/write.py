@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from math import log1p
 from pathlib import Path
+from typing import TypeAlias
 
 from polygraph.errors import RequestsWaiting, UnusableReply
 from polygraph.graph.chunk_numbers import chunk_key
@@ -14,7 +16,7 @@ from polygraph.graph.reports.extractive import ExtractiveReport, ExtractiveWrite
 from polygraph.graph.reports.members import GraphRows, Members, Outline
 from polygraph.graph.reports.sentence_table import Qualities, SentenceTable
 from polygraph.graph.reports.titles import title_of
-from polygraph.models import ChatModel, Models
+from polygraph.models import Background, ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Community, CountedCommunity, Finding, Report, digest
 from polygraph.tasks import report as task
@@ -26,11 +28,12 @@ MAX_WORDS = 500
 """Length that a model is asked to keep to (GraphRAG: 2,000)."""
 MIN_SIZE = 3
 """Entities of a community that the model is asked about: one relation needs no report that costs a call."""
-_BATCH = 256
-"""Communities whose contexts are held in memory together."""
+_MAX_ASKED = 256
+"""Communities that the model is asked about at once, whose contexts are in memory."""
 _MIN_CONTEXT = 200
 """Tokens of context without which a report cannot be asked for."""
 
+_Reply: TypeAlias = task.ParsedReport | UnusableReply | RequestsWaiting
 ChunkTexts = Callable[[Sequence[str]], Mapping[str, str]]
 
 
@@ -55,10 +58,10 @@ def write_reports(
 
     After Microsoft GraphRAG (Edge et al., 2024, https://arxiv.org/abs/2404.16130), with the whole context of edges
     instead of at most one for each entity, and with every statement tied to its chunks. With a chat model one call is
-    made for each other community, level by level from the finest, so that in a community too large for the model's
-    input the reports on its parts can stand for them. A reply that is unusable, also after the repair round, is
-    replaced by an extractive report, which `Report.written_by` shows. Reports on communities of fewer than `MIN_SIZE`
-    entities are extractive, and so are all reports without a model.
+    made for each other community, from the finest level on. Calls wait for others only where a community is too large
+    for the model's input, so that the reports on its parts stand for them. A reply that is unusable, also after the
+    repair round, is replaced by an extractive report, which `Report.written_by` shows. Reports on communities of fewer
+    than `MIN_SIZE` entities are extractive, and so are all reports without a model.
 
     Args:
         communities: of all levels.
@@ -101,49 +104,37 @@ def write_reports(
     writer = partial(_extractive_writer, members, graph, chunk_text, language, qualities, folder)
     records = _Records([members.outlines[c.id] for c in wanted], members, writer)
     contexts = ContextBuilder(members, chunk_text, _max_context(max_input_tokens, max_words))
-    reports = _Reports()
-    for batch in _batches(wanted):
-        missing: list[tuple[Community, ReportContext, str]] = []
-        for community in batch:
+    reports = _Reports(records, chat, keep, on_done)
+    with (
+        nullcontext()
+        if models is None
+        else models.calls.background(partial(_ask, models, max_words)) as calls
+    ):
+        reports.calls = calls
+        for community in sorted(wanted, key=lambda community: -community.level):
+            reports.receive_finished(_MAX_ASKED)
             try:
                 context = contexts.build(community, reports)
             except RequestsWaiting as error:
                 reports.wait(community, error)
                 continue
             if len(community.entities) < MIN_SIZE:
-                (reports[community.id],) = records.extractive([community])
+                reports.put(community, *records.extractive([community]))
                 continue
             key = _key(context, max_words)
             stored = known(key) if known is not None else None
             if stored is not None and (chat is None or stored.written_by == chat.name):
-                reports[community.id] = records.of_stored(stored, community)
+                reports.put(community, records.of_stored(stored, community))
             elif chat is None:
-                (reports[community.id],) = records.extractive([community])
+                reports.put(community, *records.extractive([community]))
             else:
-                missing.append((community, context, key))
-        n_before = len(reports)
-        if on_done is not None:
-            on_done(n_before)
-        if models is None or chat is None or not missing:
-            continue
-        written = models.calls.map(
-            partial(_ask, models, max_words),
-            [context.text for _, context, _ in missing],
-            on_done=None if on_done is None else partial(_add_done, on_done, n_before),
-        )
-        for (community, context, key), reply in zip(missing, written, strict=True):
-            if isinstance(reply, RequestsWaiting):
-                reports.wait(community, reply)
-            elif isinstance(reply, UnusableReply):
-                (reports[community.id],) = records.extractive([community])
-                if on_problem is not None:
-                    on_problem(community.id, reply.problem)
-            else:
-                report = reports[community.id] = records.of_reply(reply, community, context, chat)
-                if keep is not None:
-                    keep(key, report)
+                reports.ask(community, context, key)
+        reports.receive_finished(1)
     if reports.waiting is not None:
         raise reports.waiting
+    for community in wanted:
+        if on_problem is not None and community.id in reports.problems:
+            on_problem(community.id, reports.problems[community.id])
     return [reports[community.id] for community in wanted]
 
 
@@ -274,34 +265,94 @@ class _Records:
 
 
 class _Reports(dict[str, Report]):
-    """Reports by community; looking up one that waits in a batch raises `RequestsWaiting`."""
+    """Reports by community, as the model writes them.
 
-    def __init__(self) -> None:
+    Looking one up waits until it is written, and raises `RequestsWaiting` if it waits in a batch.
+
+    Args:
+        records: makes the reports.
+        chat: the model, or None.
+        keep: see `write_reports`.
+        on_done: see `write_reports`.
+    """
+
+    def __init__(
+        self,
+        records: _Records,
+        chat: ChatModel | None,
+        keep: Callable[[str, Report], None] | None,
+        on_done: Callable[[int], None] | None,
+    ) -> None:
         super().__init__()
+        self.calls: Background[str, _Reply] | None = None
+        """Takes contexts and returns replies; None without a model."""
         self.waiting: RequestsWaiting | None = None
         """The first that waits."""
+        self.problems: dict[str, str] = {}
+        """Why the model's reply is unusable, by community."""
+        self._records, self._chat, self._keep, self._on_done = records, chat, keep, on_done
+        self._asked: dict[int, tuple[Community, ReportContext, str]] = {}
+        """What the model is asked about, by number of the call."""
+        self._unwritten: set[str] = set()
+        """The communities of these calls."""
         self._waiting: set[str] = set()
+
+    def put(self, community: Community, report: Report) -> None:
+        """Add a report."""
+        self[community.id] = report
+        if self._on_done is not None:
+            self._on_done(len(self))
 
     def wait(self, community: Community, error: RequestsWaiting) -> None:
         """Note that the report on a community is not there yet."""
         self._waiting.add(community.id)
         self.waiting = self.waiting or error
 
+    def ask(self, community: Community, context: ReportContext, key: str) -> None:
+        """Ask the model as soon as a thread is free."""
+        assert self.calls is not None  # noqa: S101  there is a model
+        self._unwritten.add(community.id)
+        self._asked[self.calls.add(context.text)] = community, context, key
+
+    def receive_finished(self, below: int) -> None:
+        """Take the replies that are there, and wait for more until fewer than `below` are missing."""
+        while self._asked and self._receive(wait=len(self._asked) >= below):
+            pass
+
+    def _receive(self, *, wait: bool) -> bool:
+        """Take the next reply; return whether there was one."""
+        assert self.calls is not None and self._chat is not None  # noqa: S101, PT018  there is a model
+        found = self.calls.receive(wait=wait)
+        if found is None:
+            return False
+        number, reply = found
+        community, context, key = self._asked.pop(number)
+        self._unwritten.discard(community.id)
+        if isinstance(reply, RequestsWaiting):
+            self.wait(community, reply)
+        elif isinstance(reply, UnusableReply):
+            self.problems[community.id] = reply.problem
+            self.put(community, *self._records.extractive([community]))
+        else:
+            report = self._records.of_reply(reply, community, context, self._chat)
+            if self._keep is not None:
+                self._keep(key, report)
+            self.put(community, report)
+        return True
+
     def __contains__(self, community: object) -> bool:
+        while community in self._unwritten:
+            self._receive(wait=True)
         if community in self._waiting:
             raise RequestsWaiting
         return super().__contains__(community)
 
 
-def _ask(models: Models, max_words: int, context: str) -> task.ParsedReport | UnusableReply | RequestsWaiting:
+def _ask(models: Models, max_words: int, context: str) -> _Reply:
     try:
         return task.write_report(models, context, max_words=max_words)
     except (UnusableReply, RequestsWaiting) as error:
         return error
-
-
-def _add_done(on_done: Callable[[int], None], n_before: int, n: int) -> None:
-    on_done(n_before + n)
 
 
 def _max_context(max_input_tokens: int, max_words: int) -> int:
@@ -319,18 +370,6 @@ def _key(context: ReportContext, max_words: int) -> str:
     # The chunks belong to the key, because a stored report names the chunks it rests on.
     sources = [chunk for source in context.sources for chunk in ("", *source)]
     return digest("report", prompt("report").hash, str(max_words), context.text, *sources)
-
-
-def _batches(communities: Sequence[Community]) -> list[list[Community]]:
-    """Return batches of one level, the finest first, so that a community's parts are done before it."""
-    levels: dict[int, list[Community]] = defaultdict(list)
-    for community in communities:
-        levels[community.level].append(community)
-    return [
-        levels[level][i : i + _BATCH]
-        for level in sorted(levels, reverse=True)
-        for i in range(0, len(levels[level]), _BATCH)
-    ]
 
 
 def _with_parts(communities: Sequence[Outline]) -> list[Outline]:

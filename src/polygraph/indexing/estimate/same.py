@@ -63,7 +63,7 @@ def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | No
         for e in extractions
         for r in e.entities
     ]
-    by_model = state.plan.manifest.extractor.partition(":")[0] not in ("nlp", "fast")
+    by_model = state.plan.manifest.by_model
     found = resolve(
         mentions,
         embed=_no_vectors,

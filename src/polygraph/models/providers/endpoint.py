@@ -5,21 +5,26 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from polygraph.errors import BadInput, ModelRefused, PolygraphError
 from polygraph.models.chat_completion import MAX_REPLY_CHARS, describe_error, is_rejected, parse_json
+from polygraph.models.providers.deadline import OutOfTime, deadline, shortened
 from polygraph.models.rate_limit import limit_in_message
 from polygraph.models.transport import TransportError, report_headers
+
+if TYPE_CHECKING:
+    from polygraph.models.providers.http_client import HttpClient
 
 OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_S = 15.0
 """Timeout of a connection; `timeout_s` applies to answers."""
 DEADLINE_S = 600.0
 """Longest time of one attempt, unless another is given."""
+_READ_BYTES = 1 << 16
+"""Most bytes of a body that are read at once."""
 MAX_IDLE_TIMEOUTS = 10
 """A stream of keep-alive messages without any text ends after this many times `timeout_s`."""
 MAX_REPLY_BYTES = 64_000_000
@@ -32,9 +37,6 @@ ERROR_BODY_S = 10.0
 """How long the body of an error is read."""
 SECRET_CHARS = 12
 """A shorter key, such as `any` for a local server, is an ordinary word and stays in replies."""
-
-_DEADLINE: ContextVar[float | None] = ContextVar("deadline", default=None)
-"""End of the attempt that this thread makes, by `time.monotonic`."""
 
 
 class FormRefused(Exception):
@@ -89,7 +91,7 @@ class Endpoint:
         self.deadline_s = deadline_s
         self._api_key = api_key
         self._lock = threading.Lock()
-        self._client: Any = None
+        self._client: HttpClient | None = None
 
     @contextmanager
     def send(self, path: str, body: Mapping[str, Any] | None = None) -> Iterator[Any]:
@@ -99,43 +101,34 @@ class Endpoint:
             path: below the base URL.
             body: JSON to post; None for a request that only gets.
         """
-        method = "GET" if body is None else "POST"
-        with self._connected().stream(method, self.base_url.rstrip("/") + path, json=body) as response:
+        with self._connected().send(path, body) as response:
+            self._check(response)
             yield response
 
-    def _connected(self) -> Any:
+    def _connected(self) -> "HttpClient":
         """Return the HTTP client, made at the first call because importing it takes time."""
         with self._lock:
             if self._client is None:
-                import httpx2
+                from polygraph.models.providers.http_client import HttpClient
 
-                headers = {"Accept-Encoding": "gzip, deflate", "User-Agent": "polygraph"}
-                if self._api_key:
-                    headers["Authorization"] = f"Bearer {self._api_key}"
-                self._client = httpx2.Client(
-                    headers=headers,
-                    timeout=httpx2.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
-                    # How many calls are in flight is decided elsewhere.
-                    limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
-                    # A redirect would send the key and the documents to another host.
-                    follow_redirects=False,
-                    event_hooks={"response": [self._on_response]},
-                )
-                _enforce_deadline(self._client)
+                self._client = HttpClient(self.base_url, self._api_key, self.timeout_s, CONNECT_S)
             return self._client
 
-    def _on_response(self, response: Any) -> None:
-        """Read the headers of a response, and the bounded body of an error."""
+    def _check(self, response: Any) -> None:
+        """Read the headers of a response, and the bounded body of an error.
+
+        A redirect is an error: to follow it would send the key and the documents to another host.
+        """
         report_headers(response.headers)
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in {"", "identity", "gzip", "deflate"}:
             raise TransportError(f"the reply is compressed by {self.clean(encoding)!r}", kind="malformed")
-        if response.is_success:
+        if 200 <= response.status < 300:
             return
         data = b""
         try:
-            with _deadline(ERROR_BODY_S):
-                for chunk in response.iter_bytes(MAX_ERROR_BYTES):
+            with deadline(ERROR_BODY_S):
+                for chunk in _arriving(response):
                     data += chunk
                     if len(data) >= MAX_ERROR_BYTES:
                         break
@@ -150,7 +143,7 @@ class Endpoint:
             error = body.get("error", body) if isinstance(body, dict) else body
             code = describe_error(error.get("code")) if isinstance(error, dict) else ""
             text = describe_error(error)
-        raise _StatusError(response.status_code, response.headers, self.clean(text), self.clean(code))
+        raise _StatusError(response.status, response.headers, self.clean(text), self.clean(code))
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -163,7 +156,7 @@ class Endpoint:
         """
         ends = time.monotonic() + self.deadline_s
         try:
-            with _deadline(self.deadline_s):
+            with deadline(self.deadline_s):
                 yield
         except (PolygraphError, FormRefused):
             raise
@@ -183,23 +176,24 @@ class Endpoint:
 
     def _explain(self, error: Exception) -> Exception:
         """Convert an error of the HTTP client into one of ours."""
-        import httpx2
+        from urllib3 import exceptions as http
 
         cause: BaseException | None = error
         while cause is not None:
-            if isinstance(cause, _OutOfTime):
+            if isinstance(cause, OutOfTime):
                 return self._too_late()
             if isinstance(cause, _StatusError):
                 return self._explain_status(cause)
             cause = cause.__cause__
-        text = self.clean(str(error))
-        if isinstance(error, httpx2.TimeoutException):
-            return TransportError(f"no data for {self.timeout_s:g} s", kind="timeout")
-        if isinstance(error, httpx2.DecodingError):
-            return TransportError(f"the reply cannot be decompressed ({text})", kind="malformed")
-        if isinstance(error, httpx2.ConnectError):
+        # The cause is shorter than what the library says about it.
+        text = self.clean(str(error.__cause__ or error))
+        if isinstance(error, http.NewConnectionError | http.ProxyError | http.SSLError):
             return TransportError(f"the connection failed ({text})", kind="connection")
-        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
+        if isinstance(error, http.TimeoutError):
+            return TransportError(f"no data for {self.timeout_s:g} s", kind="timeout")
+        if isinstance(error, http.DecodeError):
+            return TransportError(f"the reply cannot be decompressed ({text})", kind="malformed")
+        if isinstance(error, http.HTTPError):
             return TransportError(f"the connection was interrupted ({text})", kind="connection")
         return error
 
@@ -279,19 +273,11 @@ class Endpoint:
 
     def body(self, response: Any) -> bytes:
         """Read the whole reply, which should be JSON; raises as `json` does, except if it is malformed."""
-        data = b"".join(_bounded(self._timely(response.iter_bytes()), MAX_REPLY_BYTES))
+        data = b"".join(_bounded(_arriving(response), MAX_REPLY_BYTES))
         kind = str(response.headers.get("content-type", ""))
         if "json" not in kind and not data.lstrip().startswith((b"{", b"[")):
             raise self.refused("it answers with something that is not JSON", 404)
         return data
-
-    def _timely(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the data until the deadline, which data that has already arrived does not notice."""
-        ends = _DEADLINE.get()
-        for chunk in chunks:
-            if ends is not None and time.monotonic() > ends:
-                raise self._too_late()
-            yield chunk
 
     def events(self, response: Any, progress: "Progress") -> Iterator[Any]:
         """Read server-sent events, each JSON on one line.
@@ -299,7 +285,7 @@ class Endpoint:
         Raises:
             TransportError: if the stream is too large, is not JSON, reports an error, or makes no progress.
         """
-        chunks = _bounded(self._timely(response.iter_bytes()), MAX_REPLY_BYTES)
+        chunks = _bounded(_arriving(response), MAX_REPLY_BYTES)
         for line in _lines(progress.watch(chunks)):
             data = line.removeprefix(b"data:").strip()
             if data == b"[DONE]":
@@ -329,6 +315,15 @@ class Progress:
             if time.monotonic() - self._at > self._max_idle_s:
                 raise TransportError(f"only keep-alive messages for {self._max_idle_s:g} s", kind="timeout")
             yield chunk
+
+
+def _arriving(response: Any) -> Iterator[bytes]:
+    """Yield the body of a response as it arrives, until the deadline, which data that is there does not notice."""
+    # Most replies are not compressed, and the library need not hold them for a decoder.
+    decode = bool(response.headers.get("content-encoding"))
+    while data := response.read1(_READ_BYTES, decode_content=decode):
+        shortened(None)
+        yield data
 
 
 def _bounded(chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
@@ -368,85 +363,3 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time()) if value else None
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-# --- the deadline ---------------------------------------------------------------------------------------
-
-
-class _OutOfTime(Exception):
-    """The deadline of the attempt has passed."""
-
-
-@contextmanager
-def _deadline(seconds: float) -> Iterator[None]:
-    """Let reading and writing in the ``with`` block end after so many seconds, or at the deadline around it."""
-    around, ends = _DEADLINE.get(), time.monotonic() + seconds
-    token = _DEADLINE.set(ends if around is None else min(ends, around))
-    try:
-        yield
-    finally:
-        _DEADLINE.reset(token)
-
-
-def _left(timeout: float | None) -> float | None:
-    """Return the timeout of one operation, shortened to what is left until the deadline."""
-    ends = _DEADLINE.get()
-    if ends is None:
-        return timeout
-    left = ends - time.monotonic()
-    if left <= 0:
-        raise _OutOfTime
-    return left if timeout is None else min(timeout, left)
-
-
-class _TimedBackend:
-    """The network of an HTTP client, whose every operation ends at the deadline.
-
-    Timeouts of HTTP libraries apply to each read alone, so that one byte a minute would keep a call open for ever, also
-    within the headers, which no iterator over a body sees.
-    """
-
-    def __init__(self, below: Any) -> None:
-        self._below = below
-
-    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> Any:
-        return _TimedStream(self._below.connect_tcp(host, port, timeout=_left(timeout), **options))
-
-    def connect_unix_socket(self, path: str, timeout: float | None = None, **options: Any) -> Any:
-        return _TimedStream(self._below.connect_unix_socket(path, timeout=_left(timeout), **options))
-
-    def sleep(self, seconds: float) -> None:
-        self._below.sleep(seconds)
-
-
-class _TimedStream:
-    """A connection whose reads and writes end at the deadline."""
-
-    def __init__(self, below: Any) -> None:
-        self._below = below
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data: bytes = self._below.read(max_bytes, _left(timeout))
-        return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._below.write(buffer, _left(timeout))
-
-    def close(self) -> None:
-        self._below.close()
-
-    def start_tls(
-        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
-    ) -> Any:
-        return _TimedStream(self._below.start_tls(ssl_context, server_hostname, _left(timeout)))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._below.get_extra_info(info)
-
-
-def _enforce_deadline(client: Any) -> None:
-    """Put the deadline below a client of httpx, with and without a proxy; it has no public place for a backend."""
-    for transport in (client._transport, *client._mounts.values()):
-        pool = getattr(transport, "_pool", None)
-        if pool is not None:
-            pool._network_backend = _TimedBackend(pool._network_backend)

@@ -5,7 +5,6 @@ usage at the end of the stream) and drops what the endpoint refuses, which is th
 once and are not billed, so they are not in the ledger.
 """
 
-import base64
 import binascii
 import re
 import threading
@@ -15,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import pybase64
 
 from polygraph.models.chat_completion import (
     CompletionReader,
@@ -37,6 +37,8 @@ BATCH_TEXTS = 128
 BATCH_TOKENS = 100_000
 """Largest batch of an embedder; OpenAI accepts 300,000 tokens."""
 
+_ROWS = 8
+"""Vectors that are scaled together, so that double precision needs little memory."""
 _PARSING = threading.Lock()
 
 _DIMENSIONS = {
@@ -381,9 +383,11 @@ class OpenAIEmbedder:
         usage = reported if isinstance(reported, dict) else {}
         counted = sum(self.count(texts))
         n_tokens = plausible_prompt_tokens(usage.get("prompt_tokens") or usage.get("total_tokens"), counted)
-        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-        unit = vectors / np.where(lengths > 0, lengths, 1)
-        return unit.astype(np.float32), counted if n_tokens is None else n_tokens
+        for at in range(0, len(vectors), _ROWS):
+            rows = vectors[at : at + _ROWS].astype(np.float64)
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            vectors[at : at + _ROWS] = rows / np.where(lengths > 0, lengths, 1)
+        return vectors, counted if n_tokens is None else n_tokens
 
 
 def read_vectors(body: Any, n_texts: int) -> Vectors:
@@ -421,7 +425,7 @@ def read_vectors(body: Any, n_texts: int) -> Vectors:
 def _vector(given: object) -> Vectors:
     try:
         if isinstance(given, str):
-            return np.frombuffer(base64.b64decode(given, validate=True), dtype="<f4").astype(np.float32)
+            return np.frombuffer(pybase64.b64decode(given, validate=True), dtype="<f4")
         if isinstance(given, list) and all(type(value) in {int, float} for value in given):
             with np.errstate(over="ignore"):
                 return np.asarray(given, dtype=np.float64).astype(np.float32)

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from polygraph.graph.edges import overwrite, strongest, with_counts
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, inflow, walk
 from polygraph.models import Models
@@ -19,6 +22,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import entity_evidence, nothing_found, relation_evidence, scores_as_json
+from polygraph.retrieve.linked_passages import best_passages
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
@@ -124,6 +128,8 @@ class FastGraphRAG:
             Step(name="chunks", value=scores_as_json(chunks[:RANKED])),
         ]
         texts = RowTexts(index, question)
+        texts.entities(list(entities.values()))
+        texts.relations([r for r, _ in relations])
         entity_rows = self._rows(ranked, entities, matches, network, walked, index, texts)
         relation_rows = tuple(
             relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts)
@@ -187,15 +193,21 @@ class FastGraphRAG:
         return Network((EdgeKind(pairs, weighted=False),))
 
     def _relations(self, scores: Mapping[int, float], index: Snapshot) -> list[tuple[Relation, float]]:
-        """Select relations with an end among the selected entities, by the sum of the scores of their ends."""
-        edges = [
-            (e.n, scores.get(e.source, 0.0) + scores.get(e.target, 0.0))
-            for e in index.relations_at(list(scores))
-        ]
-        edges.sort(key=lambda edge: (-round(edge[1], 12), edge[0]))
+        """Select relations with an end among the selected entities, by the sum of the scores of their ends.
+
+        Ties by the rows of the ends.
+        """
+        sources, targets, _ = index.relation_ends(list(scores))
+        rows = np.array(sorted(scores), dtype=np.int64)
+        sums = _scores_at(sources, rows, scores) + _scores_at(targets, rows, scores)
+        order = np.lexsort((targets, sources, -np.round(sums, 12)))
         found: list[tuple[Relation, float]] = []
-        for at in range(0, len(edges), _FETCHED):
-            part = edges[at : at + _FETCHED]
+        # `elbow` looks for its gap beyond what it keeps.
+        size = _FETCHED if self.relation_policy == "elbow" else self.max_relations
+        for at in range(0, len(order), size):
+            some = order[at : at + size]
+            ns = index.relation_rows(list(zip(sources[some].tolist(), targets[some].tolist(), strict=True)))
+            part = list(zip(ns, sums[some].tolist(), strict=True))
             texts = index.relations([n for n, _ in part])
             found += [(texts[n], score) for n, score in part if n in texts]
             if len(found) >= self.max_relations:
@@ -217,10 +229,9 @@ class FastGraphRAG:
         for chunks, score in holders:
             for chunk in chunks:
                 sums[chunk] = sums.get(chunk, 0.0) + score
-        numbers = index.chunk_rows(list(sums))
-        return sorted(
-            ((c, round(s, 9)) for c, s in sums.items()), key=lambda item: (-item[1], numbers[item[0]])
-        )
+        # `elbow` looks for its gap among all.
+        most = len(sums) if self.chunk_policy == "elbow" else max(RANKED, self.max_chunks)
+        return best_passages({c: round(s, 9) for c, s in sums.items()}, index, most)
 
     def _rows(
         self,
@@ -283,6 +294,17 @@ def _restart_weights(matches: Sequence[_Match]) -> dict[int, float]:
         for n, similarity in match.rows:
             reset[n] = max(reset.get(n, 0.0), similarity / total)
     return reset
+
+
+def _scores_at(
+    vertices: NDArray[np.int32], rows: NDArray[np.int64], scores: Mapping[int, float]
+) -> NDArray[np.float64]:
+    """Return the scores of vertices; 0 for those that are not among `rows`, which ascend."""
+    if not len(rows):
+        return np.zeros(len(vertices))
+    values = np.array([scores[n] for n in rows.tolist()])
+    places = np.minimum(np.searchsorted(rows, vertices), len(rows) - 1)
+    return np.where(rows[places] == vertices, values[places], 0.0)
 
 
 def _why_nothing(n_entities: int, method: FastGraphRAG) -> str:

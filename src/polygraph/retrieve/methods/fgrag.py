@@ -152,9 +152,9 @@ class FGRAG:
                 return nothing_found(question, "fg-rag", reason, index, tuple(trace))
         # 7. The summaries are the context of the answer.
         packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
-        # Passages that the summaries cite, then the other passages read; the entities of the question take turns.
+        # Passages that the summaries cite, in turns over the entities of the question; then the other passages read.
         rests_on = round_robin([[s.chunk for s in item.spans] for item in items])
-        read = round_robin([[c.chunk for c in part.found] for part in parts])
+        read = _read(question, parts)
         return retrieved(
             question,
             "fg-rag",
@@ -264,7 +264,8 @@ class FGRAG:
             chosen = extractive_summaries(
                 question,
                 [part.subject for part in parts],
-                [[(c.text, c.chunk) for c in part.found] for part in parts],
+                # A model does not repeat the name in what it says of an entity, so that the name belongs to it.
+                [[(c.note, c.chunk) for c in part.found] for part in parts],
                 lambda chunks: passages_of(chunks, index),
                 models,
             )
@@ -312,6 +313,16 @@ def _each_once(collected: Sequence[Sequence[CollectedDescription]]) -> list[list
         for place, c in enumerate(found):
             owner[c.text] = min(owner.get(c.text, (place, i)), (place, i))
     return [[c for c in found if owner[c.text][1] == i] for i, found in enumerate(collected)]
+
+
+def _read(question: str, parts: Sequence[_Part]) -> list[str]:
+    """Rank the passages read: by words of the question in one note, then in turns over the entities of the question."""
+    asked = set(content_stems(question))
+    n_words: dict[str, int] = {}
+    for c in (c for part in parts for c in part.found):
+        n_words[c.chunk] = max(n_words.get(c.chunk, 0), len(asked & set(content_stems(c.note))))
+    turns = round_robin([[c.chunk for c in part.found] for part in parts])
+    return sorted(turns, key=lambda chunk: -n_words[chunk])  # sorting is stable
 
 
 def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> Evidence:

@@ -37,8 +37,12 @@ class GraphRAGGlobal:
     rollup: Literal["entity", "none"] = "entity"
     """`entity`: for each entity the deepest of its communities; `none`: all, parents as well as children."""
     preselect: Literal["", "rating", "embedding"] = ""
-    """Which reports are read. Empty: all; `rating`: those that the model rates relevant, from the coarsest down
-    (dynamic community selection, which has its own roll-up); `embedding`: the `k_reports` nearest to the question."""
+    """Which reports are read. Empty: all, up to `max_reports`; `rating`: those that the model rates relevant, from the
+    coarsest down (dynamic community selection, which has its own roll-up); `embedding`: the `k_reports` nearest to the
+    question."""
+    max_reports: int = 2_000
+    """With more communities to the level, all would cost too much, and the relevant ones are read as with `rating`; 0
+    for no bound (ours; code: none)."""
     min_rating: int = 1
     """With `rating`: lowest rating of a relevant report, of 0 to 5 (code: 1)."""
     repeats: int = 1
@@ -110,6 +114,12 @@ class GraphRAGGlobal:
             answer_form="overview",
         )
 
+    def _is_large(self, index: Snapshot, level: int) -> bool:
+        """Tell whether there are more reports than may all be read."""
+        if not self.max_reports or self.preselect:
+            return False
+        return sum(depth <= level for _, depth, _ in index.community_tree()) > self.max_reports
+
     def _chosen(
         self, question: str, index: Snapshot, models: Models, level: int
     ) -> tuple[list[Report], tuple[Step, ...]]:
@@ -118,7 +128,8 @@ class GraphRAGGlobal:
             near = nearest_reports(question, index, models, level=level, k=self.k_reports)
             found: Json = [[r.community, round(cosine, 6)] for r, cosine in near]
             return [r for r, _ in near], (Step(name="nearest", value=found),)
-        if self.preselect == "rating" and not (models.chat is None and is_global_question(question)):
+        overview = models.chat is None and is_global_question(question)
+        if (self.preselect == "rating" or self._is_large(index, level)) and not overview:
             kept, rated = relevant_reports(
                 question,
                 index,

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+import numpy as np
+
 from polygraph.models import Models
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
@@ -20,7 +22,7 @@ from polygraph.retrieve.evidence import (
     relation_evidence,
     report_evidence,
 )
-from polygraph.retrieve.linked_passages import rank_by_statements
+from polygraph.retrieve.linked_passages import MANY_PASSAGES, consider_passages, rank_by_statements
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
@@ -31,7 +33,7 @@ from polygraph.retrieve.steps import (
     retrieved,
     sources_of,
 )
-from polygraph.store.snapshot import Neighbour, Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
 
 SourceOrder: TypeAlias = Literal["question", "relations"]
@@ -79,7 +81,8 @@ class GraphRAGLocal:
         for hit in similar:
             whys.setdefault(hit.n, f"cosine {hit.score:.3f} with the question")
         rows = list(whys)[: self.k * self.oversample]
-        entities = index.entities(rows)
+        whole = self.order == "relations"
+        entities = index.entities(rows, most_chunks=None if whole else MANY_PASSAGES + 1)
         kept = [(n, e) for n, e in zip(rows, entities, strict=True) if e.chunks]
         rows, entities = [n for n, _ in kept], [e for _, e in kept]
         if not entities:
@@ -89,14 +92,14 @@ class GraphRAGLocal:
         # 2. Reports of their communities, by number of matched entities, then rating.
         reports = self._reports(entities, index)
         # 3. Add entities one at a time with their relations, until the tables are full.
-        edges = index.relations_at(rows)
         texts = RowTexts(index, question)
-        shown, relations = self._tables(rows, entities, edges, whys, index, texts)
+        shown, relations = self._tables(rows, entities, whys, index, texts)
         # 4. Source texts of the entities.
         if self.order == "question":
             sources = self._sources(question, entities, index, models)
         else:
-            sources = sources_of(entities, index.relations_per_chunk([e.n for e in edges]), index)
+            edges = [e.n for e in index.relations_at(rows)]
+            sources = sources_of(entities, index.relations_per_chunk(edges), index)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),
@@ -142,11 +145,11 @@ class GraphRAGLocal:
         self, question: str, entities: Sequence[Entity], index: Snapshot, models: Models
     ) -> tuple[Evidence, ...]:
         """Rank source texts for the question, see `rank_by_statements`."""
-        first: dict[str, str] = {}
-        for entity in entities:
-            for chunk in entity.chunks:
-                first.setdefault(chunk, entity.name)
         vector = embed_question(question, models)
+        first: dict[str, str] = {}
+        for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
+            for chunk in chunks:
+                first.setdefault(chunk, entity.name)
         ranked = rank_by_statements(question, list(first), entities, vector, index)[:RANKED]
         whys = {
             p.chunk: f"mentions {first[p.chunk]}; what is said of an entity there has {p.n_words} of the question's "
@@ -159,28 +162,31 @@ class GraphRAGLocal:
         self,
         rows: Sequence[int],
         entities: Sequence[Entity],
-        edges: Sequence[Neighbour],
         whys: dict[int, str],
         index: Snapshot,
         texts: RowTexts,
     ) -> tuple[tuple[Evidence, ...], list[Relation]]:
         budget = int(self.tables_share * self.max_tokens)
-        degrees = index.graph.degrees.tolist()
+        ends = _RelationEnds(rows, index)
         chosen: list[Evidence] = []
         best: list[int] = []
         read: dict[int, Relation] = {}
+        numbers: dict[int, int] = {}
         costs: dict[int, int] = {}
+        shown_tokens: list[int] = []
         for i, entity in enumerate(entities):
-            selected = set(rows[: i + 1])
-            picked = _relations_for(edges, selected, self.relations_per_entity * (i + 1), degrees)
+            places = ends.best(i + 1, self.relations_per_entity * (i + 1))
+            unknown = [place for place in places if place not in numbers]
+            numbers |= zip(unknown, index.relation_rows(ends.pairs(unknown)), strict=True)
+            picked = [numbers[place] for place in places]
             new = index.relations([n for n in picked if n not in read])
             read |= new
             lines = texts.relations(new.values())
             costs |= {n: count_tokens(line) + 3 for n, line in zip(new, lines, strict=True)}
             picked = [n for n in picked if n in read]
             row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts)
-            cost = sum(count_tokens(item.text) + 3 for item in (*chosen, row))
-            cost += sum(costs[n] for n in picked)
+            shown_tokens.append(count_tokens(row.text) + 3)
+            cost = sum(shown_tokens) + sum(costs[n] for n in picked)
             if cost > budget and chosen:
                 break  # the previous state is the result
             chosen.append(row)
@@ -188,23 +194,52 @@ class GraphRAGLocal:
         return tuple(chosen), [read[n] for n in best]
 
 
-def _relations_for(
-    edges: Sequence[Neighbour], selected: set[int], most: int, degrees: Sequence[int]
-) -> list[int]:
-    """Rank relations: those inside the selection by rank, then `most` leading out of it by links to it, then rank."""
-    inside = [e for e in edges if e.source in selected and e.target in selected]
-    outside = [e for e in edges if (e.source in selected) != (e.target in selected)]
+class _RelationEnds:
+    """The relations of some entities, to be ranked for each beginning of their list.
 
-    def rank(e: Neighbour) -> int:
-        return int(degrees[e.source]) + int(degrees[e.target])
+    Args:
+        rows: the entities, best first.
+        index: the snapshot.
+    """
 
-    def outer_end(e: Neighbour) -> int:
-        return e.target if e.source in selected else e.source
+    def __init__(self, rows: Sequence[int], index: Snapshot) -> None:
+        self._sources, self._targets, _ = index.relation_ends(rows)
+        graph = index.graph
+        self._ranks = graph.degrees_of(self._sources) + graph.degrees_of(self._targets)
+        ends, place = np.unique(np.concatenate([self._sources, self._targets]), return_inverse=True)
+        # Where each end stands in the list of entities; behind its end if it does not.
+        order = np.full(len(ends), len(rows))
+        order[np.searchsorted(ends, rows)[np.isin(rows, ends)]] = np.flatnonzero(np.isin(rows, ends))
+        self._n_ends = len(ends)
+        self._source, self._target = np.split(place.reshape(-1), 2)
+        self._source_order, self._target_order = order[self._source], order[self._target]
 
-    links = Counter(outer_end(e) for e in outside)
-    inside.sort(key=lambda e: (-rank(e), e.n))
-    outside.sort(key=lambda e: (-links[outer_end(e)], -rank(e), e.n))
-    return [e.n for e in inside] + [e.n for e in outside[:most]]
+    def best(self, n: int, most: int) -> list[int]:
+        """Rank the relations of the first `n` entities: those between them by rank, then `most` others.
+
+        The rank of a relation is the number of neighbours of its ends. The others are ranked by the number of links of
+        their outer end to the entities, then by rank. Ties by the rows of the ends.
+
+        Returns:
+            Positions for `pairs`.
+        """
+        from_source, from_target = self._source_order < n, self._target_order < n
+        inside = np.flatnonzero(from_source & from_target)
+        outside = np.flatnonzero(from_source ^ from_target)
+        outer = np.where(from_source[outside], self._target[outside], self._source[outside])
+        links = np.bincount(outer, minlength=self._n_ends)[outer]
+        inside = inside[np.argsort(-self._ranks[inside], kind="stable")]
+        # One key, so that what cannot be among the first is dropped before sorting.
+        key = links * (int(self._ranks.max(initial=0)) + 1) + self._ranks[outside]
+        if 0 < most < len(key):
+            kept = np.flatnonzero(key >= np.partition(key, len(key) - most)[len(key) - most])
+            outside, key = outside[kept], key[kept]
+        outside = outside[np.argsort(-key, kind="stable")][:most]
+        return [*inside.tolist(), *outside.tolist()]
+
+    def pairs(self, places: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the rows of the ends of some relations."""
+        return [(int(self._sources[place]), int(self._targets[place])) for place in places]
 
 
 def _row(relation: Relation, index: Snapshot, texts: RowTexts) -> Evidence:

@@ -1,9 +1,9 @@
 """HippoRAG 2: passages by personalized PageRank from the facts that match the question.
 
 Gutiérrez et al. (2025), arXiv:2502.14802, section 3, and the published code. A fact is a triple. The recommended
-variant differs in two ways: facts are found in two steps (`rescored`), and the weights of a fact edge and a synonym
-edge between one pair add up instead of one replacing the other. Names keep the letters of all scripts; the code drops
-everything but a to z.
+variant differs in three ways: facts are found in two steps (`rescored`); the second step reads what the passages say
+of a fact (`fact_texts`); and the weights of a fact edge and a synonym edge between one pair add up instead of one
+replacing the other. Names keep the letters of all scripts; the code drops everything but a to z.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import scores_as_json
+from polygraph.retrieve.row_texts import fact_statements
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit, top
@@ -57,6 +58,9 @@ class HippoRAG:
     rescored: int = 50
     """Facts, the nearest by the fast name embedder, that are compared again by the passage embedder; 0 to rely on the
     fast embedder (ours; the paper uses one large embedder for everything)."""
+    fact_texts: Literal["statements", "triples"] = "statements"
+    """What is compared again. `statements`: the fact with the names that documents write, and what its passages say of
+    the two (ours); `triples`: subject, predicate and object (code)."""
     scale: Literal["near", "all"] = "near"
     """Facts whose range of scores is scaled to [0, 1]: the `rescored` nearest (ours), or all (code), whose lowest score
     is then sought among the `rescored` furthest by the fast name embedder."""
@@ -66,6 +70,9 @@ class HippoRAG:
     """Entities of the kept facts that seed the walk (code: 5)."""
     passage_weight: float = 0.05
     """Weight of a passage's own similarity among the seeds (paper, table 7: 0.05)."""
+    seed_passages: int = 10_000
+    """Passages that seed the walk, those nearest to the question; 0 for all (ours: with all, the cost grows with the
+    index, and passages far from the question take the weight of its facts; paper and code: all)."""
     damping: float = 0.5
     """Chance of following an edge rather than restarting, in [0, 1) (paper and code: 0.5)."""
     combine: Literal["sum", "overwrite"] = "sum"
@@ -106,6 +113,9 @@ class HippoRAG:
         # 3. Every passage is a weak seed, by its own similarity.
         rows = np.flatnonzero(np.isfinite(dense))
         priors = self.passage_weight * _min_max(dense[rows])
+        if 0 < self.seed_passages < len(rows):
+            nearest = _largest(priors, self.seed_passages)
+            rows, priors = rows[nearest], priors[nearest]
         # 4. Walk; the ranking is that of the passage nodes.
         network = self.network(index)
         seeds = np.concatenate([[p.n for p in phrases], rows + index.n_entities]).astype(np.int64)
@@ -118,7 +128,11 @@ class HippoRAG:
                 name="phrases",
                 value=[[p.id, round(p.weight, 6), p.n_chunks, len(p.facts)] for p in phrases],
             ),
-            Step(name="passages", value=hits_as_json(top(_spread(rows, priors, len(dense)), self.k), index)),
+            Step(
+                name="passages",
+                # Rows ascend, so that ties by position are ties by row.
+                value=hits_as_json([Hit(int(rows[h.n]), h.score) for h in top(priors, self.k)], index),
+            ),
             Step(name="walk", value=hits_as_json(hits[: self.k], index)),
             Step(name="missing", value=round(walked.missing, 6)),
         ]
@@ -139,24 +153,30 @@ class HippoRAG:
         self, question: str, vector: Vectors, index: Snapshot, models: Models
     ) -> list[tuple[Triple, float]]:
         """Return the facts nearest to the question, with scores scaled to [0, 1] among all that were compared."""
-        scores = index.fact_scores(embed_question(question, models, names=True))
-        near = [hit.n for hit in top(scores, self.rescored or self.facts)]
+        asked = embed_question(question, models, names=True)
+        near = [hit.n for hit in index.search_facts(asked, self.rescored or self.facts)]
         triples = index.triples(near)
         near = [n for n in near if n in triples]
         if not near:
             return []
         if self.rescored:
-            far = self._furthest(scores, set(near)) if self.scale == "all" else []
+            far = self._furthest(index.fact_scores(asked), set(near)) if self.scale == "all" else []
             triples |= index.triples(far)
-            texts = [triple_text(triples[n]) for n in (*near, *far) if n in triples]
+            texts = self._texts([triples[n] for n in (*near, *far) if n in triples], index)
             vectors = models.calls.embed(models.embedder, texts, "document", stage="facts", method="hipporag")
             again = np.round(dot_rows(np.asarray(vectors), vector), 6)
             scaled = _min_max(again, again[: len(near)])
         else:
+            scores = index.fact_scores(asked)
             finite = scores[np.isfinite(scores)]
             scaled = _min_max(finite, scores[near])
         order = np.lexsort((np.array(near), -scaled))[: self.facts]
         return [(triples[near[i]], float(scaled[i])) for i in order]
+
+    def _texts(self, facts: Sequence[Triple], index: Snapshot) -> list[str]:
+        if self.fact_texts == "triples":
+            return [triple_text(fact) for fact in facts]
+        return fact_statements(facts, index)
 
     def _furthest(self, scores: NDArray[np.float32], near: set[int]) -> list[int]:
         """Return the `rescored` facts with the lowest scores that are not among the nearest; ties by row."""
@@ -252,8 +272,8 @@ def _min_max(values: NDArray[np.floating], some: NDArray[np.floating] | None = N
     return (wanted - low) / (high - low) if high > low else np.ones(len(wanted))
 
 
-def _spread(rows: NDArray[np.int64], values: Floats, n: int) -> Floats:
-    """Place values at their rows of an array of `n`, ``-inf`` elsewhere."""
-    spread = np.full(n, -np.inf)
-    spread[rows] = values
-    return spread
+def _largest(values: Floats, k: int) -> NDArray[np.int64]:
+    """Return the positions of the `k` largest values, ascending; of equals the first."""
+    kth = np.partition(values, len(values) - k)[len(values) - k]
+    some = np.flatnonzero(values >= kth)
+    return np.sort(some[np.lexsort((some, -values[some]))][:k])

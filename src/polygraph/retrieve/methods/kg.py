@@ -8,15 +8,15 @@ to object only, finds a name only by exact match, and takes the first triples ra
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from polygraph.models import Models
+from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found, triple_evidence
+from polygraph.retrieve.linked_passages import best_passages
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import (
     RANKED,
@@ -28,10 +28,14 @@ from polygraph.retrieve.steps import (
 )
 from polygraph.retrieve.triple_traversal import ReachedTriple, traverse_triples
 from polygraph.store.snapshot import Snapshot
-from polygraph.store.vectors import top
 from polygraph.tasks.question import graph_keywords
 from polygraph.text.normalize import normalize_name
 from polygraph.text.words import STOP_WORDS
+
+_NEAREST = 1_000
+"""Triples nearest to the question, of which those at a hub are followed."""
+_MANY_PASSAGES = 500
+"""Passages of an entity beyond which it tells nothing about each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +111,12 @@ class KnowledgeGraph:
         keywords = graph_keywords(question, models, method=name)[: self.max_keywords]
         seeds = self.find_seeds(question, keywords, index, models)
         # 2. Triples around them; those that the filter hides score -inf.
-        scores = index.fact_scores(embed_question(question, models, names=True))
+        scores = _FactScores(embed_question(question, models, names=True), index)
         reached = traverse_triples(
             [s.n for s in seeds],
             index,
             scores,
+            near=scores.nearest,
             depth=self.depth,
             per_node=self.per_node,
             direction=self.direction,
@@ -120,15 +125,15 @@ class KnowledgeGraph:
         facts = self._facts(reached, seeds, scores, index)
         ends = list(dict.fromkeys(end for f in facts for end in (f.triple.source, f.triple.target)))
         numbers = index.entity_rows(ends)
-        entities = {e.id: e for e in index.entities(list(numbers.values()))}
+        most = _MANY_PASSAGES + 1 if self.counted == "weights" else None
+        entities = {e.id: e for e in index.entities(list(numbers.values()), most_chunks=most)}
         # 3. Passages by the triples they state and the ends they mention.
         counts = self._count(facts, seeds, entities)
-        rows = index.chunk_rows(list(counts))
-        ranked = sorted(counts, key=lambda c: (-counts[c], rows[c]))
         if not self.text:
             # A passage that states no triple contributes nothing to a context of triples.
             stated = {c for f in facts for c in f.triple.chunks}
-            ranked = [c for c in ranked if c in stated]
+            counts = {c: count for c, count in counts.items() if c in stated}
+        ranked = [chunk for chunk, _ in best_passages(counts, index, max(RANKED, self.chunks_top))]
         trace = (
             Step(name="keywords", value=list(keywords)),
             Step(name="seeds", value=[[s.entity.id, s.why] for s in seeds]),
@@ -199,14 +204,14 @@ class KnowledgeGraph:
             for word in keyword.split():
                 for n, how in by_word.get(word, ()):
                     whys.setdefault(n, f"word {word!r} of keyword {words[word]!r}: {how}")
-        entities = index.entities(list(whys))
+        entities = index.entities(list(whys), most_chunks=max(1, self.chunks_per_keyword))
         return [Seed(n, e, whys[n]) for n, e in zip(whys, entities, strict=True) if e.chunks]
 
     def _named(self, texts: Sequence[str], index: Snapshot) -> Mapping[str, Sequence[tuple[int, str]]]:
         """Look up entities by name, as row and manner: those with that name, or else those with that alias."""
         found = index.entities_named(list(texts))
         rows = sorted({n for ns in found.values() for n in ns})
-        entities = {n: e for n, e in zip(rows, index.entities(rows), strict=True) if e.chunks}
+        entities = {n: e for n, e in zip(rows, index.entities(rows, most_chunks=1), strict=True) if e.chunks}
         result: dict[str, Sequence[tuple[int, str]]] = {}
         for text, ns in found.items():
             key = normalize_name(text)
@@ -234,15 +239,16 @@ class KnowledgeGraph:
         self,
         reached: Sequence[ReachedTriple],
         seeds: Sequence[Seed],
-        scores: NDArray[np.float32],
+        scores: "_FactScores",
         index: Snapshot,
     ) -> list[_Fact]:
         """Put triples in order and truncate them to `max_triples`."""
         met = {r.n: r for r in reached}
-        similar = [hit.n for hit in top(scores, self.similar_triples)]
+        similar = scores.nearest[: self.similar_triples]
         rows = list(dict.fromkeys([*met, *similar]))
+        cosines = dict(zip(rows, scores(rows), strict=True))
         if self.order == "similarity":
-            rows.sort(key=lambda n: (-float(scores[n]), met[n].hop if n in met else 0, n))
+            rows.sort(key=lambda n: (-cosines[n], met[n].hop if n in met else 0, n))
         elif self.max_triples:
             # Triples that were added for their similarity are not truncated.
             others = [n for n in rows if n not in similar]
@@ -253,10 +259,10 @@ class KnowledgeGraph:
         triples = index.triples(rows)
         whys = {s.n: s.why for s in seeds}
         on_paths = sorted({n for r in rows if r in met for n in met[r].path})
-        names = dict(zip(on_paths, (e.name for e in index.entities(on_paths)), strict=True))
+        names = dict(zip(on_paths, (e.name for e in index.entities(on_paths, most_chunks=1)), strict=True))
         facts = []
         for n in rows:
-            cosine = float(scores[n])
+            cosine = cosines[n]
             why = "among the statements nearest to the question"
             if n in met:
                 path = " → ".join(names[p] for p in met[n].path)
@@ -271,7 +277,10 @@ class KnowledgeGraph:
     def _count(
         self, facts: Sequence[_Fact], seeds: Sequence[Seed], entities: Mapping[str, Entity]
     ) -> dict[str, float]:
-        """Score passages by the triples they state and the ends they mention."""
+        """Score passages by the triples they state and the ends they mention.
+
+        With weights, an end in more than `_MANY_PASSAGES` passages would give each next to nothing, and gives nothing.
+        """
         counts: dict[str, float] = defaultdict(float)
         weighted = self.counted == "weights"
         at_ends: dict[str, float] = defaultdict(float)
@@ -283,6 +292,8 @@ class KnowledgeGraph:
                 counts[chunk] += weight
         for end, weight in at_ends.items():
             mentions = entities[end].chunks
+            if weighted and len(mentions) > _MANY_PASSAGES:
+                continue
             for chunk in mentions:
                 counts[chunk] += weight / len(mentions) if weighted else weight
         for seed in seeds if not weighted else ():
@@ -304,3 +315,32 @@ class KnowledgeGraph:
             [f"states {stated[c.id]} of the statements; {unit} {counts[c.id]:.4g}" for c in chunks],
             index.headings([c.document for c in chunks]),
         )
+
+
+class _FactScores:
+    """Cosines of triples with the question, each computed once.
+
+    Args:
+        vector: the question, embedded like the triples, shape ``(dimension,)``.
+        index: with `fact_vectors`.
+    """
+
+    def __init__(self, vector: Vectors, index: Snapshot) -> None:
+        self._vector, self._index = vector, index
+        self._known: dict[int, float] = {}
+
+    @cached_property
+    def nearest(self) -> list[int]:
+        """Rows of the `_NEAREST` triples that are nearest to the question, best first; ties by row."""
+        hits = self._index.search_facts(self._vector, _NEAREST)
+        self._known |= {hit.n: hit.score for hit in hits}
+        return [hit.n for hit in hits]
+
+    def __call__(self, rows: Sequence[int]) -> list[float]:
+        """Return the cosines of some triples; ``-inf`` outside the filter."""
+        missing = [n for n in rows if n not in self._known]
+        if missing:
+            found = self._index.fact_similarities(self._vector, missing).tolist()
+            # As `top` writes scores, so that equal ones are equal.
+            self._known |= {n: round(score, 6) for n, score in zip(missing, found, strict=True)}
+        return [self._known[n] for n in rows]

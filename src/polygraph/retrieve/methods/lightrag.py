@@ -29,7 +29,13 @@ from polygraph.retrieve.evidence import (
     ordered_rows,
     scores_as_json,
 )
-from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_statements
+from polygraph.retrieve.linked_passages import (
+    MANY_PASSAGES,
+    assign_to_first,
+    consider_passages,
+    pick_by_quota,
+    rank_by_statements,
+)
 from polygraph.retrieve.pack import Block, fitting, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
@@ -116,10 +122,11 @@ class LightRAG:
         low = self._search_low(words.low, index, models) if self.mode != "global" else Level()
         high = self._search_high(words.high, index, models) if self.mode != "local" else Level()
         # 3. Merge the levels within the budget of the tables, and pick the passages of their rows.
+        texts = RowTexts(index, question)
         if self.merge == "weave":
-            found = self._weave(question, low, high, index, models)
+            found = self._weave(question, low, high, index, models, texts)
         else:
-            found = self._join(question, low, high, index)
+            found = self._join(low, high, index, texts)
         trace = (
             Step(name="keywords", value={"details": list(words.low), "themes": list(words.high)}),
             *low.steps,
@@ -128,7 +135,7 @@ class LightRAG:
         )
         # LightRAG's own questions are about whole collections (section 4.1). Without a model, sentences answer better.
         broad = models.chat is not None and is_global_question(question)
-        return self._packed(question, name, found, index, trace, "overview" if broad else "cited")
+        return self._packed(question, name, found, index, texts, trace, "overview" if broad else "cited")
 
     def _keywords(self, question: str, models: Models, name: str) -> Keywords:
         words = question_keywords(question, models, method=name)
@@ -143,23 +150,43 @@ class LightRAG:
     def _search_low(self, keywords: Sequence[str], index: Snapshot, models: Models) -> Level:
         if not keywords:
             return Level()
-        return search_low_level([", ".join(keywords)], index, models, k=self.top_k, threshold=self.threshold)
+        return search_low_level(
+            [", ".join(keywords)],
+            index,
+            models,
+            k=self.top_k,
+            threshold=self.threshold,
+            most_chunks=self._most_chunks(),
+        )
 
     def _search_high(self, keywords: Sequence[str], index: Snapshot, models: Models) -> Level:
         if not keywords:
             return Level()
-        return search_high_level([", ".join(keywords)], index, models, k=self.top_k, threshold=self.threshold)
+        return search_high_level(
+            [", ".join(keywords)],
+            index,
+            models,
+            k=self.top_k,
+            threshold=self.threshold,
+            most_chunks=self._most_chunks(),
+        )
+
+    def _most_chunks(self) -> int | None:
+        """Return how many chunks of an entity are read: those of the published code need all, see `pick`."""
+        return None if self.merge == "join" or self.pick == "quota" else MANY_PASSAGES + 1
 
     # --- merging ------------------------------------------------------------------------------------
 
-    def _weave(self, question: str, low: Level, high: Level, index: Snapshot, models: Models) -> _Selection:
+    def _weave(
+        self, question: str, low: Level, high: Level, index: Snapshot, models: Models, texts: RowTexts
+    ) -> _Selection:
         """Version 1.5.7: interleave the levels and truncate; interleave their passages with those near the question."""
         merged = Level(
             _interleave(low.entities, high.entities),
             _interleave(low.relations, high.relations),
             {i: _join_reasons(low.whys.get(i), high.whys.get(i)) for i in {**low.whys, **high.whys}},
         )
-        level, cuts = self._truncate(merged, RowTexts(index, question))
+        level, cuts = self._truncate(merged, texts)
         vector = embed_question(question, models)
         near: list[tuple[str, str]] = []
         if self.mode == "mix":
@@ -192,10 +219,9 @@ class LightRAG:
             steps = (*steps, Step(name="reranked", value=scores_as_json(scored[: self.rerank])))
         return _Selection(level, [(i, whys[i]) for i in ids], self.chunk_k, cuts, steps)
 
-    def _join(self, question: str, low: Level, high: Level, index: Snapshot) -> _Selection:
+    def _join(self, low: Level, high: Level, index: Snapshot, texts: RowTexts) -> _Selection:
         """Version 1.0.0: truncate each level to budgets of its own, then put the high level before the low level."""
         n_levels = 1 if self.mode in ("local", "global") else 2
-        texts = RowTexts(index, question)
         kept_high, cuts_high = self._truncate(high, texts, n_levels)
         kept_low, cuts_low = self._truncate(low, texts, n_levels)
         of_relations = passages_of_relations(kept_high.relations)
@@ -228,7 +254,7 @@ class LightRAG:
         scale = min(1.0, self.tables_share * self.max_tokens / wanted)
         entities, entity_cuts = fit_rows(
             level.entities,
-            [texts.entity(e) for e in level.entities],
+            texts.entities(level.entities),
             int(self.entity_tokens * scale),
             "entity",
         )
@@ -250,7 +276,11 @@ class LightRAG:
         index: Snapshot,
     ) -> list[tuple[str, str]]:
         """Pick passages of ranked rows (with their names), each with the first row that cites it."""
-        assigned = assign_to_first([row.chunks for row, _ in rows], exclude)
+        if verb == "mentions" and self.pick != "quota":
+            cited = consider_passages([row for row, _ in rows if isinstance(row, Entity)], vector, index)
+        else:
+            cited = [row.chunks for row, _ in rows]
+        assigned = assign_to_first(cited, exclude)
         why = {c: f"{verb} {name}" for (_, name), chunks in zip(rows, assigned, strict=True) for c in chunks}
         if self.pick == "quota":
             return [(c, why[c]) for c in pick_by_quota(assigned, self.related_chunks)]
@@ -275,14 +305,13 @@ class LightRAG:
         name: str,
         found: _Selection,
         index: Snapshot,
+        texts: RowTexts,
         trace: tuple[Step, ...],
         answer_form: AnswerForm,
     ) -> Retrieval:
         """Pack entities, relations, then passages, which get what the tables leave unused."""
         level = found.level
-        entities, relations = ordered_rows(
-            level.entities, level.relations, level.whys, index, RowTexts(index, question)
-        )
+        entities, relations = ordered_rows(level.entities, level.relations, level.whys, index, texts)
         whys = dict(found.passages[:RANKED])
         chunks = index.chunks_by_id(list(whys))
         passages = ordered_chunks(chunks, whys, index)[: found.n_packed]

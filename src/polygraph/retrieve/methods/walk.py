@@ -3,8 +3,9 @@
 A multi-hop question names one passage and asks about another, and a name connects the two: of a director, a county, a
 ship. So passages that match the question pass weight to the passages whose title they mention. Each passage is then
 rescored by its own similarity to the question and that of the passage that leads to it. A passage keeps a share of its
-own match, so that names that lead nowhere do little harm. Personalized PageRank as in `graph.pagerank`; the steps and
-defaults were chosen by the measurements of ``benchmarks/walk.py``.
+own match, so that names that lead nowhere do little harm. Where the second passage is not about the name itself but
+mentions it, a second search finds it: by a name in the first passage and by what the question still asks. Personalized
+PageRank as in `graph.pagerank`; the steps and defaults were chosen by the measurements of ``benchmarks/walk.py``.
 """
 
 import math
@@ -23,6 +24,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
+from polygraph.retrieve.bridges import Bridge, bridges
 from polygraph.retrieve.clauses import MIN_STEMS, cover_clauses, split_clauses
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks, rerank
 from polygraph.store.snapshot import Snapshot
@@ -83,8 +85,18 @@ class NameWalk:
     """Passages of the walk that may lead to others, the first ones."""
     max_name_passages: int = 20
     """A name that occurs in more passages leads only to the document it titles."""
+    bridge_share: float = 0.1
+    """Share of the mass that goes to passages of the second search, in [0, 1); 0 for no second search."""
+    bridge_sentences: int = 2
+    """Sentences of the first passage whose names are searched for."""
+    bridge_names: int = 4
+    """Names of these sentences that are searched for, besides the title."""
+    bridge_depth: int = 10
+    """Passages that each of these searches finds."""
     clause_stems: int = MIN_STEMS
     """Distinct content stems that a clause needs to retrieve on its own where passages have no titles; 0 for never."""
+    clause_word_weight: float = 0.015
+    """Cosine with the question that one point of BM25 with a clause is worth."""
     rerank: int = 0
     """Passages that the cross-encoder reorders, the first ones; 0 for none. It reads each passage alone, and loses the
     second passage of a hop (benchmarks/README.md). Costs about 60 ms per passage on two cores."""
@@ -114,7 +126,7 @@ class NameWalk:
         why: list[str] = []
         if len(clauses) > 1 and not named and not _mostly_titled([hit.n for hit in seeds], graph):
             # No title leads from one passage to the next, so each clause has to find its own.
-            hits, why = self._by_clauses(clauses, index, models)
+            hits, why = self._by_clauses([*clauses, question], dense, vector, index)
             trace.append(Step(name="clauses", value=list(clauses)))
             trace.append(Step(name="covered", value=hits_as_json(hits[: self.k], index)))
             if self.rerank:
@@ -135,21 +147,31 @@ class NameWalk:
             # 3. Mix in each passage's own match, then rescore by similarity to the question, alone and in pairs.
             mixed = mix_with_start(walked, start, self.own_share)
             ranked = self._rescore(mixed, vector, index)
-            hits = [
-                Hit(int(n), round(float(s), _DIGITS))
-                for n, s in zip(ranked.chunks, ranked.scores, strict=True)
-            ]
+            # 4. Search by what the first passage leads to, and rank again.
+            second: dict[int, tuple[float, Bridge]] = {}
+            if self.bridge_share and len(ranked.chunks):
+                second = self._second_search(question, int(ranked.chunks[0]), vector, index)
+                mixed = mix_in(mixed, {n: weight for n, (weight, _) in second.items()}, self.bridge_share)
+                trace.append(Step(name="first", value=hits_as_json([_hit(ranked, 0)], index)))
+                ranked = self._rescore(mixed, vector, index)
+            hits = [_hit(ranked, i) for i in range(len(ranked.chunks))]
             by_mass = [Hit(v, round(s, _DIGITS)) for v, s in mixed.top(self.k, last=graph.n_chunks)]
             trace += [
+                Step(
+                    name="second",
+                    value=[[b.name, b.rest] for b in dict.fromkeys(b for _, b in second.values())],
+                ),
                 Step(name="walk", value=hits_as_json(by_mass, index)),
                 Step(name="missing", value=round(mixed.missing, 6)),
                 Step(name="weighed", value=hits_as_json(hits[: self.k], index)),
             ]
-            # 4. Let the cross-encoder reorder the first.
+            # 5. Let the cross-encoder reorder the first.
             if self.rerank:
                 hits = rerank(question, hits, index, models, self.rerank)
                 trace.append(Step(name="reranked", value=hits_as_json(hits[: self.k], index)))
-            why = self._why([hit.n for hit in hits[: self.k]], ranked, start, named, network, walked, index)
+            why = self._why(
+                [hit.n for hit in hits[: self.k]], ranked, start, second, named, network, walked, index
+            )
         return pack_chunks(
             question,
             "walk",
@@ -163,19 +185,46 @@ class NameWalk:
         )
 
     def _by_clauses(
-        self, clauses: Sequence[str], index: Snapshot, models: Models
+        self, clauses: Sequence[str], dense: Sequence[Hit], vector: Vectors, index: Snapshot
     ) -> tuple[list[Hit], list[str]]:
-        """Choose passages that cover the clauses, and explain each by its clause."""
-        vectors = models.calls.embed(models.embedder, clauses, "query", stage="question")
-        matches = []
-        for clause, row in zip(clauses, vectors, strict=True):
-            vector = np.asarray(row)
-            words, dense = index.search_words(clause, self.depth), index.search_chunks(vector, self.depth)
-            matches.append(match_passages(words, dense, vector, index, self.word_weight))
+        """Choose passages that cover the clauses, and explain each by its clause.
+
+        A clause has points of BM25 of its own. Its cosine is that of the question as a whole: vectors of clauses find
+        no more (benchmarks/README.md), and each costs as much as all the rest.
+        """
+        matches = [
+            match_passages(
+                index.search_words(clause, self.depth), dense, vector, index, self.clause_word_weight
+            )
+            for clause in clauses
+        ]
         found = cover_clauses(matches, seeds=self.seeds, sharpness=self.sharpness, most=RANKED)
         ranks = [{hit.n: rank for rank, hit in enumerate(hits, 1)} for hits in matches]
         why = [f"rank {ranks[c][hit.n]} for the clause “{clauses[c]}”" for hit, c in found]
         return [hit for hit, _ in found], why
+
+    def _second_search(
+        self, question: str, first: int, vector: Vectors, index: Snapshot
+    ) -> dict[int, tuple[float, Bridge]]:
+        """Search by each name of the first passage and what the question still asks.
+
+        Returns:
+            Weights of the passages found, which sum to 1, each with the name that found it, best first.
+        """
+        (chunk,) = index.chunks([first])
+        title = index.titles([chunk.document]).get(chunk.document, "")
+        best: dict[int, tuple[float, Bridge]] = {}
+        for bridge in bridges(
+            question, title, chunk.text, sentences=self.bridge_sentences, names=self.bridge_names
+        ):
+            words = index.search_words(f"{bridge.name} {bridge.rest}", self.bridge_depth)
+            for hit in match_passages(words, (), vector, index, self.word_weight):
+                # Of equals the first name.
+                if hit.n != first and (hit.n not in best or hit.score > best[hit.n][0]):
+                    best[hit.n] = hit.score, bridge
+        hits = sorted((Hit(n, score) for n, (score, _) in best.items()), key=lambda hit: (-hit.score, hit.n))
+        weights = match_weights(hits[: self.seeds + 1], self.sharpness)
+        return {n: (weight, best[n][1]) for n, weight in weights if weight > 0}
 
     def network(self, graph: TitleGraph) -> Network:
         """Build the network of the walk: passages and names, with the edge weights of the parameters."""
@@ -208,6 +257,7 @@ class NameWalk:
         chunks: Sequence[int],
         ranked: _Ranked,
         start: Mapping[int, float],
+        second: Mapping[int, tuple[float, Bridge]],
         named: Sequence[tuple[TextMention, int, int]],
         network: Network,
         walked: Walk,
@@ -217,6 +267,7 @@ class NameWalk:
         positions = {int(c): i for i, c in enumerate(ranked.chunks)}
         routes = paths(network, walked, chunks, damping=self.damping)
         previous = [int(ranked.previous[positions[c]]) for c in chunks]
+        own = self.own_share * (1.0 - self.bridge_share if second else 1.0)
         asked = {vertex: name.text for name, vertex, _ in named}
         labels = _labels([*routes, [c for c in previous if c >= 0]], asked, index)
         texts = []
@@ -224,7 +275,9 @@ class NameWalk:
             i = positions[c]
             text = f"mass {ranked.mass[i]:.6f}"
             if c in start and ranked.mass[i] > 0:
-                text += f", {self.own_share * start[c] / ranked.mass[i]:.0%} of it for its own match"
+                text += f", {own * start[c] / ranked.mass[i]:.0%} of it for its own match"
+            if c in second:
+                text += f"; found by the name {second[c][1].name}"
             if np.isfinite(ranked.cosines[i]):
                 text += f"; cosine {ranked.cosines[i]:.3f} with the question"
             if len(route) > 1:
@@ -306,6 +359,20 @@ def mix_with_start(walked: Walk, start: Mapping[int, float], share: float) -> Wa
     """Mix the scores of a walk with the weights of its start, where both sum to 1."""
     own = np.array([start.get(v, 0.0) for v in walked.vertices.tolist()])
     return Walk(walked.vertices, (1.0 - share) * walked.scores + share * own, (1.0 - share) * walked.missing)
+
+
+def mix_in(walked: Walk, weights: Mapping[int, float], share: float) -> Walk:
+    """Mix the scores of a walk with weights that sum to 1, also of vertices that the walk did not reach."""
+    if not weights:
+        return walked
+    vertices = np.union1d(walked.vertices, np.array(list(weights), dtype=np.int64))
+    more = np.array([weights.get(v, 0.0) for v in vertices.tolist()])
+    scores = (1.0 - share) * walked.at(vertices) + share * more
+    return Walk(vertices, scores, (1.0 - share) * walked.missing)
+
+
+def _hit(ranked: _Ranked, i: int) -> Hit:
+    return Hit(int(ranked.chunks[i]), round(float(ranked.scores[i]), _DIGITS))
 
 
 # --- hops -----------------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ def unquote(text: str) -> str:
     """
     text = text.strip()
     for _ in range(3):
+        if text[:1] not in _OPENINGS or text[-1:] not in _CLOSINGS:
+            return text
         for opening, closing in _WRAPS:
             if len(text) > len(opening) + len(closing) - 1 and text.startswith(opening):
                 inner = text[len(opening) : len(text) - len(closing)]
@@ -69,6 +71,9 @@ _WRAPS = (
     *(("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("'", "'")),
     *(("“", "”"), ("‘", "’"), ("«", "»"), ("„", "“"), ("「", "」")),
 )
+# Most texts begin or end with none of these.
+_OPENINGS = frozenset(opening[0] for opening, _ in _WRAPS)
+_CLOSINGS = frozenset(closing[-1] for _, closing in _WRAPS)
 
 
 def integer(text: str, low: int, high: int) -> int | None:

@@ -23,7 +23,7 @@ from polygraph.retrieve.dual_level import (
     search_low_level,
 )
 from polygraph.retrieve.evidence import nothing_found, ordered_rows
-from polygraph.retrieve.linked_passages import rank_by_statements
+from polygraph.retrieve.linked_passages import MANY_PASSAGES, consider_passages, rank_by_statements
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
@@ -91,11 +91,23 @@ class RogragDual:
         # 2. Entities by low-level (and high-level) keywords, relations by high-level keywords.
         low_keywords = tuple(dict.fromkeys((*keywords.low, *keywords.high))) if self.expand else keywords.low
         named = self._named(question, index)
+        most_chunks = None if self.order == "graph" else MANY_PASSAGES + 1
         low = search_low_level(
-            self._queries(low_keywords), index, models, k=self.entities, threshold=self.threshold, seeds=named
+            self._queries(low_keywords),
+            index,
+            models,
+            k=self.entities,
+            threshold=self.threshold,
+            seeds=named,
+            most_chunks=most_chunks,
         )
         high = search_high_level(
-            self._queries(keywords.high), index, models, k=self.relations, threshold=self.threshold
+            self._queries(keywords.high),
+            index,
+            models,
+            k=self.relations,
+            threshold=self.threshold,
+            most_chunks=most_chunks,
         )
         # 3. Merge: named entities first, then the high level, then the low level, each row once.
         first = low.entities[: len(named)]
@@ -140,12 +152,12 @@ class RogragDual:
             for item in sources_of(low.entities, relations_per_chunk(low.relations), index):
                 whys.setdefault(item.id, item.why)
         else:
-            for entity in entities:
-                for chunk in entity.chunks:
+            vector = embed_question(question, models)
+            for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
+                for chunk in chunks:
                     whys.setdefault(chunk, f"mentions {entity.name}")
             rows: list[Entity | Relation] = [*entities, *high.relations]
             names = index.entity_names([i for r in high.relations for i in (r.source, r.target)])
-            vector = embed_question(question, models)
             ranked = rank_by_statements(question, list(whys), rows, vector, index, names)
             whys = {p.chunk: f"{whys[p.chunk]}; cosine {p.cosine:.3f} with the question" for p in ranked}
         if self.rerank and models.reranker is not None:
@@ -167,7 +179,7 @@ class RogragDual:
             if text != text.lower() or " " in text
         }
         rows = list(found)
-        visible = [n for n, e in zip(rows, index.entities(rows), strict=True) if e.chunks]
+        visible = [n for n, e in zip(rows, index.entities(rows, most_chunks=1), strict=True) if e.chunks]
         return {n: f"named in the question as {found[n]!r}" for n in visible[: self.entities]}
 
     def _packed(

@@ -1,0 +1,65 @@
+"""Passages of entities: which of those of a hub are considered."""
+
+import numpy as np
+
+from polygraph.records import Chunk, Description, Entity
+from polygraph.retrieve import linked_passages
+from polygraph.retrieve.linked_passages import best_passages, consider_passages
+from polygraph.store.vectors import Hit
+
+
+def entity(name, chunks, described=()):
+    return Entity(
+        id=name,
+        name=name,
+        type="",
+        aliases=(),
+        descriptions=tuple(Description(f"about {name}", chunk) for chunk in described),
+        chunks=tuple(chunks),
+        degree=1,
+    )
+
+
+class Tiny:
+    """Ten passages, d:0 to d:9; the last is the nearest to every question."""
+
+    def __init__(self, **mentions):
+        self.mentions = mentions
+
+    def entity_rows(self, ids):
+        return {i: list(self.mentions).index(i) for i in ids}
+
+    def chunk_rows(self, ids):
+        return {i: int(i.partition(":")[2]) for i in ids}
+
+    def search_chunks(self, vector, k):
+        return [Hit(n, float(n)) for n in range(9, -1, -1)][:k]
+
+    def chunks(self, rows):
+        return [
+            Chunk(id=f"d:{n}", document="d", ordinal=n, start=0, end=1, text="t", n_tokens=1) for n in rows
+        ]
+
+    def mentioned_in(self, row, rows):
+        return [f"d:{n}" in list(self.mentions.values())[row] for n in rows]
+
+
+def test_of_a_hub_only_described_and_near_passages_are_considered(monkeypatch):
+    monkeypatch.setattr(linked_passages, "MANY_PASSAGES", 3)
+    monkeypatch.setattr(linked_passages, "NEAREST", 4)
+    hub, other = [f"d:{n}" for n in (0, 1, 2, 4, 7, 9)], ["d:3", "d:5", "d:6"]
+    index = Tiny(hub=hub, other=other)
+    found = consider_passages([entity("hub", hub, ["d:2"]), entity("other", other)], np.ones(2), index)
+    # The nearest four are 6, 7, 8 and 9; the hub is in two of them, and described in 2.
+    assert [list(chunks) for chunks in found] == [["d:2", "d:7", "d:9"], other]
+
+
+def test_an_entity_in_few_passages_keeps_all_of_them_without_a_search():
+    assert consider_passages([entity("a", ["d:1", "d:2"])], np.ones(2), None) == [("d:1", "d:2")]
+
+
+def test_the_best_passages_are_ranked_by_score_then_row():
+    scores = {"d:7": 0.5, "d:1": 0.5, "d:3": 0.9, "d:2": 0.1}
+    assert best_passages(scores, Tiny(), 3) == [("d:3", 0.9), ("d:1", 0.5), ("d:7", 0.5)]
+    assert best_passages(scores, Tiny(), 2) == [("d:3", 0.9), ("d:1", 0.5)]
+    assert best_passages({}, Tiny(), 2) == []

@@ -70,7 +70,9 @@ def test_publishing_again_without_a_change_writes_nothing(place, built):
 
 
 def test_a_change_writes_and_fetches_less_than_everything(place, built, opened, small_objects):
-    many = {f"d{n}": f"Keeper {n} of the Skerry Light wrote letter {n} to Mara Quill. {n}" for n in range(240)}
+    many = {
+        f"d{n}": f"Keeper {n} of the Skerry Light wrote letter {n} to Mara Quill. {n}" for n in range(240)
+    }
     original = built({**TEXTS, **many})
     first = publish(original, place)
     index = opened(place)

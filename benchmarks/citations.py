@@ -53,7 +53,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--set", choices=["cases", "blind", "fresh", "final", "blind2", "blind3"], default="cases", help="which labelled set"
+        "--set",
+        choices=["cases", "blind", "fresh", "final", "blind2", "blind3"],
+        default="cases",
+        help="which labelled set",
     )
     parser.add_argument("--part", choices=["open", "held-out", "all"], default="all")
     parser.add_argument("--errors", action="store_true", help="wrong verdicts of the check in open cases")

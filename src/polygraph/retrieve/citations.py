@@ -8,7 +8,7 @@ from itertools import chain
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.claims import contradiction, is_computed
+from polygraph.text.claims import contradiction, is_computed, supports_number
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems
@@ -129,13 +129,17 @@ def judge_citations(
         supported = set[str]().union(*(in_item[n - 1] for n in there))
         support = len(supported) / len(wanted) if wanted else 1.0
         best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
-        is_neighbour = support < _MIN_SUPPORT or best - support > _NEIGHBOUR_SUPPORT
+        # A paraphrase may share few words; then it is no worse a citation than one of any other piece.
+        is_weak = support < _MIN_SUPPORT and (support == 0 or best > support)
+        is_neighbour = best - support > _NEIGHBOUR_SUPPORT or (
+            is_weak and not (best < _MIN_SUPPORT and supports_number(claim, together))
+        )
         verdicts = []
         for n in cited:
             because = ""
             if n not in there:
                 because = "there is no such evidence"
-            elif is_neighbour or (shares[n - 1] == 0 and not (len(there) > 1 and is_computed(claim))):
+            elif is_neighbour or (shares[n - 1] == 0 and support > 0 and not is_computed(claim)):
                 because = f"its passage does not support “{claim[:80]}”"
             elif against:
                 because = f"its passage does not support {against} in “{claim[:80]}”"

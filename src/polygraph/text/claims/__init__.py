@@ -1,0 +1,37 @@
+"""What contradicts a claim in the text that it cites: names, numbers, units, dates, negation, opposites and exchanges.
+
+The rules compare words; they know no grammar. They look only at what a text cannot leave out if it supports the claim.
+"""
+
+from polygraph.text.claims.amounts import is_computed, missing_number, supports_number
+from polygraph.text.claims.denials import reversed_clause
+from polygraph.text.claims.exchanges import exchanged
+from polygraph.text.claims.months import other_month
+from polygraph.text.claims.names import missing_name
+from polygraph.text.claims.numbers import numbers
+
+__all__ = ["contradiction", "is_computed", "numbers", "supports_number"]
+
+
+def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: str = "") -> str:
+    """Return what contradicts a claim in the text that it cites; empty if nothing does.
+
+    Args:
+        claim: without citations.
+        shown: all text that the claim cites.
+        given: text whose names and numbers need no support, such as the question.
+        elsewhere: text that was shown beside it; a name may stand in the full form that it has there.
+
+    >>> contradiction("The mill opened in 1871.", "The mill was opened in 1817.")
+    'the number 1871'
+    >>> contradiction("Some 1,200 loaves were sold.", "Loaves sold: 1200.")
+    ''
+    """
+    known = f"{shown}\n{given}"
+    return (
+        missing_name(claim, known, elsewhere)
+        or missing_number(claim, shown, known)
+        or ("" if is_computed(claim) else other_month(claim, known))
+        or reversed_clause(claim, shown)
+        or exchanged(claim, shown)
+    )

@@ -1,0 +1,262 @@
+"""Numbers of a claim that the text it cites does not have: not as written, rounded, converted or calculated."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import floor, log10
+
+from polygraph.text.claims.numbers import (
+    SCALES,
+    FoundNumber,
+    found_numbers,
+    is_ordinal,
+    is_year,
+    numbers,
+    shares,
+    size,
+)
+
+_RANGE = re.compile(r"\s?(?:[-–—]|to|and|or|bis|auf|und|oder|et|à|y|a)\s?[$€£]?\d+(?:[.,]\d+)*\s?([^\W\d_]+)")
+"""What follows a number that shares the scale of the next one, whose scale is the group."""
+_COMPUTED = re.compile(
+    r"\b(?:later|earlier|older|younger|old|after|before|difference|total|together|altogether|in all|sum|apart|"
+    r"more|fewer|less|longer|shorter|between|combined|average|twice|double[ds]?|half|halved|thirds?|quarters?|triple|"
+    r"times|increas\w+|decreas\w+|reduc\w+|lost|lose|losing|died|drowned|perished|survived|majority|margin|gap|lead|"
+    r"remain\w*|left over|aged|"
+    r"später|früher|älter|jünger|nach|vor|zusammen|insgesamt|mehr|weniger|doppelt\w*|hälfte|alt|"
+    r"plus|moins|après|avant|ensemble|total|moitié|double|âgée?s?|pendant|"
+    r"más|menos|después|antes|total|mitad|doble|durante|"
+    r"più|meno|dopo|prima|insieme|totale|metà|doppio)\b|\b(?:rose|fell|grew|dropped|up|down) by\b",
+    re.IGNORECASE,
+)
+"""Words of claims that compare or add up."""
+_SUM = re.compile(
+    r"\b(?:total|together|altogether|in all|sum|combined|zusammen|insgesamt|ensemble|total|insieme|totale)\b",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:about|around|roughly|approximately|approx|some|nearly|almost|close to|over|under|more than|less than|fewer "
+    r"than|well over|just|c|ca|circa|getting on for|rund|etwa|ungefähr|knapp|gut|fast|über|unter|mehr als|weniger als|"
+    r"environ|près de|presque|plus de|moins de|quelque|unos|unas|casi|cerca de|alrededor de|más de|menos de|quasi|"
+    r"oltre|più di|meno di|quasi)\b\W*(?:[^\W\d_]+ )?[$€£]?\W*$",
+    re.IGNORECASE,
+)
+"""What stands before a number that is not exact."""
+_AT_LEAST = re.compile(
+    r"\b(?:more than|over|well over|mehr als|gut|über|plus de|más de|oltre|più di)\b\W*[$€£]?\W*$",
+    re.IGNORECASE,
+)
+"""The same for numbers that are exceeded."""
+_MAX_NUMBERS = 60
+"""Numbers of a text that are calculated with."""
+
+
+def is_computed(claim: str) -> bool:
+    """Return whether a claim compares or adds up, so that its number need not stand in the text it rests on."""
+    return bool(_COMPUTED.search(claim))
+
+
+def missing_number(claim: str, shown: str, known: str) -> str:
+    """Return the first number or unit of a claim that the text speaks against; empty if there is none.
+
+    Args:
+        claim: without citations.
+        shown: what the claim cites.
+        known: the same, with text whose numbers need no support.
+    """
+    claimed = [found for found in found_numbers(claim) if not _stands_in(found, known)]
+    if not claimed:
+        return ""
+    there = [*found_numbers(known), *_scaled(known)]
+    values = {round(n.number.value, 6) for n in there}
+    computed = is_computed(claim)
+    for found in claimed:
+        number, written = found.number, found.written
+        value = round(number.value, 6)
+        if value not in values and (scaled := _scaled_by_range(claim, found)) in values:
+            value = scaled
+        if value in values:
+            same = [n for n in there if round(n.number.value, 6) == value]
+            if _has_other_unit(found, same) and not _is_close(found, claim, there):
+                return f"the unit of {written}"
+            continue
+        if is_ordinal(written) or _is_close(found, claim, there) or _is_share(found, claim, shown):
+            continue
+        if (computed and _derived(found, claim, there)) or _is_multiple(found, claim, there):
+            continue
+        if number.is_word or (value <= 12 and (_is_count(written) or _is_time(claim, written))):
+            # What is counted in words may be the reader's own count; only another count of the same things counts.
+            counted = {n.number.value for n in found_numbers(shown) if found.noun and n.noun == found.noun}
+            if not counted or computed:
+                continue
+        return f"the number {written}"
+    return ""
+
+
+def supports_number(claim: str, shown: str) -> bool:
+    """Return whether a text has a number of a claim, or numbers that it follows from."""
+    there = [*found_numbers(shown), *_scaled(shown)]
+    values = {n.number.value for n in there}
+    for found in found_numbers(claim):
+        exact = found.number.value in values and (found.number.value > 12 or not found.number.is_word)
+        if exact or _is_close(found, claim, there) or _is_share(found, claim, shown):
+            return True
+        if is_computed(claim) and _derived(found, claim, there):
+            return True
+    return bool({round(s) for s in shares(claim)} & set(_percents(shown)))
+
+
+def _stands_in(found: FoundNumber, text: str) -> bool:
+    """Return whether a number stands in a text as it is written, with its unit; only the lines with it are read."""
+    if found.written not in text:
+        return False
+    return any(
+        found.number.value == other.number.value
+        and (found.number.unit == other.number.unit or not found.number.unit)
+        and found.per in {"", other.per}
+        for line in text.split("\n")
+        if found.written in line
+        for other in found_numbers(line)
+    )
+
+
+def _has_other_unit(found: FoundNumber, same: Sequence[FoundNumber]) -> bool:
+    """Return whether all numbers of that value have another unit, or are said for another time."""
+    units = {n.number.unit for n in same}
+    times = {n.per for n in same}
+    if found.per and "" not in times and found.per not in times:
+        return True
+    return bool(found.number.unit) and "" not in units and found.number.unit not in units
+
+
+def _is_close(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> bool:
+    """Return whether a number is one of a text, rounded or in another unit."""
+    number, written = found.number, found.written
+    converted = size(number)
+    for other in there:
+        if (other_size := size(other.number)) and converted and other_size[0] == converted[0]:
+            if number.unit == other.number.unit:
+                if _is_rounded(found, claim, other):
+                    return True
+            elif abs(other_size[1] - converted[1]) <= 0.01 * abs(converted[1]):
+                return True
+        elif (
+            (not number.unit or not other.number.unit or number.unit == other.number.unit)
+            and not is_year(number, written)
+            and _is_rounded(found, claim, other)
+        ):
+            return True
+    return False
+
+
+def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
+    """Return whether a number is another one rounded: to its last digit that is not zero, if it says so."""
+    value, exact = found.number.value, other.number.value
+    if value == 0 or is_year(other.number, other.written) or (exact == int(exact) and abs(exact) < 20):
+        return False
+    is_hedged = bool(_HEDGE.search(claim[: found.start]))
+    digits = _significant_digits(value)
+    if _significant_digits(exact) <= digits and not is_hedged:
+        return False
+    step = 10.0 ** (floor(log10(abs(value))) - digits + 1)
+    is_decimal = bool(re.search(r"[.,]\d{1,2}$", found.written))
+    if is_hedged:
+        return abs(value - exact) <= min(step, 0.08 * abs(exact)) + 1e-9 and digits < _significant_digits(
+            exact
+        )
+    return (is_decimal or digits >= 2) and abs(value - exact) <= min(0.5 * step, 0.03 * abs(exact)) + 1e-9
+
+
+def _significant_digits(value: float) -> int:
+    return len(re.sub(r"e.*|[-.]", "", f"{value:.12g}").strip("0")) or 1
+
+
+def _is_share(found: FoundNumber, claim: str, shown: str) -> bool:
+    """Return whether a percentage follows from one line: a ratio of counts, or what 1 lacks."""
+    if found.number.unit != "%":
+        return False
+    is_hedged = bool(_HEDGE.search(claim[: found.start]))
+    return any(
+        abs(percent - found.number.value) <= (1.5 if is_hedged else 0.5 if found.number.is_word or
+        found.number.value == int(found.number.value) else 0.06)
+        for percent in _percents(shown)
+    )  # fmt: skip
+
+
+def _percents(text: str) -> Iterator[float]:
+    yield from shares(text)
+    for line in re.split(r"(?<=[.;!?])\s+|\n", text):
+        plain = [
+            n.number.value
+            for n in found_numbers(line)
+            if n.number.unit not in {"%", "day", "year", "month"} and not is_year(n.number, n.written)
+        ][:12]
+        for value in plain:
+            if 0 < value < 1:
+                yield from (100 * value, 100 - 100 * value)
+        # Counts and their whole, such as "91 of 604".
+        for part, whole in re.findall(
+            r"(\d[\d,.]*) (?:of|out of|von|sur|de|di|su) (?:the )?(\d[\d,.]*)", line
+        ):
+            if (pair := (numbers(part), numbers(whole))) and all(pair) and pair[1][0].value:
+                yield 100 * pair[0][0].value / pair[1][0].value
+
+
+def _scaled(text: str) -> Iterator[FoundNumber]:
+    """Yield the numbers of a text that share the scale of the number they are joined to."""
+    for found in found_numbers(text):
+        joined = _RANGE.match(text, found.end)
+        if joined and (factor := SCALES.get(joined.group(1).casefold())):
+            yield found._replace(number=found.number._replace(value=found.number.value * factor))
+
+
+def _scaled_by_range(claim: str, found: FoundNumber) -> float:
+    """Return a number with the scale of the one that it is joined to: "from 58.9 to 61.4 million"."""
+    joined = _RANGE.match(claim, found.end)
+    factor = SCALES.get(joined.group(1).casefold(), 1.0) if joined else 1.0
+    return round(found.number.value * factor, 6)
+
+
+def _is_count(written: str) -> bool:
+    return written.isdigit()
+
+
+def _is_time(claim: str, written: str) -> bool:
+    """Return whether a number is a time of day, which a text may say in words: "at 3.25"."""
+    return bool(
+        re.search(rf"(?i)\b(?:at|by|till|until|um|gegen) {re.escape(written)}(?!\d)", claim)
+    ) and bool(re.fullmatch(r"\d{1,2}\.[0-5]\d", written))
+
+
+def _derived(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> bool:
+    """Return whether a number is a sum, difference, half or double of numbers of a text."""
+    value = found.number.value
+    few = there[:_MAX_NUMBERS]
+    tolerance = max(0.01 * abs(value), 1e-6) if _HEDGE.search(claim[: found.start]) else 1e-6
+    plain = sorted({n.number.value for n in few})
+    if any(
+        abs(value - result) <= tolerance
+        for i, a in enumerate(plain)
+        for b in plain[i:]
+        for result in (b - a, a + b)
+    ):
+        return True
+    if any(abs(value - result) <= tolerance for a in plain for result in (a / 2, 2 * a)):
+        return True
+    if _SUM.search(claim):
+        for unit in {n.number.unit for n in few}:
+            of_unit = [n.number.value for n in few if n.number.unit == unit][:15]
+            for n in (3, 4):
+                if any(abs(sum(group) - value) <= tolerance for group in combinations(of_unit, n)):
+                    return True
+    return False
+
+
+def _is_multiple(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> bool:
+    """Return whether a number is one of a text times a count that the claim has in words."""
+    value = found.number.value
+    tolerance = max(0.01 * abs(value), 1e-6) if _HEDGE.search(claim[: found.start]) else 1e-6
+    factors = {n.number.value for n in found_numbers(claim) if n.number.is_word and 2 <= n.number.value <= 12}
+    return any(
+        abs(value - factor * n.number.value) <= tolerance for factor in factors for n in there[:_MAX_NUMBERS]
+    )

@@ -1,0 +1,249 @@
+"""Statements that say the reverse of the text cited: a negation on one side alone, or an opposite."""
+
+import re
+from itertools import pairwise, permutations
+
+from polygraph.text.claims.names import WORD, plain
+from polygraph.text.language import detect_language
+from polygraph.text.words import content_stems, stem
+
+_MIN_SHARED = 0.75
+"""Share of a clause's content words that another must contain, so that the word that is negated is among them."""
+_MIN_SHARED_BESIDE = 0.5
+"""The same where the word that a claim negates is known to be among them."""
+_NEGATION_SCOPE = 4
+"""Words after a negation that it is about."""
+_CLAUSE = re.compile(r"[.;:!?\n]+\s|,\s+(?:and|but|while|whereas|although|though|aber|und)\b|\bbut\b|, ")
+_BOUND = (
+    r"(?!\s+(?:before|until|later|earlier|sooner|more|less|fewer|only|just|merely|least|necessarily)\b)"
+    r"(?!\s+(?:longer|shorter|higher|lower|larger|smaller|older|younger)\s+than\b)"
+)
+"""What does not follow a negation that denies a statement ("not before March": in March at the earliest)."""
+_NEGATION = re.compile(
+    rf"\b(?:(?:not|no){_BOUND}|never|none|nobody|nothing|neither|nor|without|cannot|unable|nicht|kein\w*|nie|ohne)\b|"
+    rf"n['’]t\b{_BOUND}",
+    re.IGNORECASE,
+)
+"""Words that deny a statement."""
+_NEGATION_IN = {
+    "fr": re.compile(r"\b(?:ne|pas|aucune?|jamais|sans|ni)\b|\bn['’]", re.IGNORECASE),
+    "es": re.compile(r"\b(?:no|nunca|jamás|ning[uú]n\w*|sin|ni|tampoco)\b", re.IGNORECASE),
+    "it": re.compile(r"\b(?:non|mai|nessun\w*|senza|né)\b", re.IGNORECASE),
+}
+_AUXILIARY_WORDS = """a an any the of to be been being is are was were am has have had having do does did will would
+    shall should can could may might must it he she they them him her his its their one ever such so very there by in on
+    at for ci fu furono è era sono stato stata stati state una un il la le lo di de des du été est était sont ont a y en le
+    fue fueron es son ha han hay se el los las ser worden werden wird wurde wurden sein"""
+_AUXILIARIES = frozenset(_AUXILIARY_WORDS.split())
+"""Words between a negation and what it denies."""
+_SENTENCE = re.compile(r"(?<=[.;:!?])\s+|\n")
+_WHOLE_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+_RESERVED = re.compile(
+    r"\b(?:but|only|if|whether|unless|until|sondern|wenn|ob|mais|si|pero|sino|ma|se|no doubt|not (?:yet|always)|"
+    r"(?<=, )not)\b|\?",
+    re.IGNORECASE,
+)
+"""Words of sentences whose negation may be taken back or depends on something."""
+_IMPLICIT_NEGATION = re.compile(
+    r"\b(?:fail\w*|refus\w*|den(?:y|ied|ies)|lack\w*|absen\w*|missing|unlike|un\w{4,}|in(?:sufficient|adequate)\w*|"
+    r"dissent\w*|reject\w*|only|rather|instead|few|hardly|scarcely|least|lost|abolish\w*|except\w*|object\w*|"
+    r"(?:clear\w*|free\w*) (?:of|from)|acquit\w*|exonerat\w*|exempt\w*|exclu\w*|prevent\w*|prohibit\w*|forb[ai]d\w*|"
+    r"against|avoid\w*|stop\w*|ceas\w*|abstain\w*|declin\w*|drop\w*|remov\w*|omit\w*|oppos\w*|withh\w+|"
+    r"contraindicat\w*|"
+    r"save for|apart from|unless|spar(?:e|es|ed|ing)|blank|vacant|left|leav\w+|gone|quash\w*|overturn\w*|annul\w*|"
+    r"verweiger\w*|lehnt\w*|refus\w*|"
+    r"rechaz\w*|rifiut\w*)\b",
+    re.IGNORECASE,
+)
+"""Words that may stand for a negation; with them the two sides are not compared."""
+_PAIRS_OF_OPPOSITES = (
+    "before after",
+    "rose fell",
+    "increased decreased",
+    "increase decrease",
+    "first last",
+    "won lost",
+    "highest lowest",
+    "more less",
+    "older younger",
+    "earlier later",
+    "above below",
+    "opened closed",
+    "alive dead",
+    "north south",
+    "east west",
+    "northern southern",
+    "eastern western",
+    "largest smallest",
+    "bought sold",
+    "higher lower",
+    "accepted rejected",
+    "guilty innocent",
+    "maximum minimum",
+    "father mother",
+    "son daughter",
+    "brother sister",
+    "husband wife",
+    "uncle nephew",
+    "approved rejected",
+    "allowed dismissed",
+    "valid invalid",
+    "stieg sank",
+    "gestiegen gesunken",
+    "gewann verlor",
+    "augmenté diminué",
+    "gagné perdu",
+    "aprobada rechazada",
+    "aprobado rechazado",
+    "subió bajó",
+    "aumentato diminuito",
+    "approvata respinta",
+    "approvato respinto",
+)
+_OPPOSITES: dict[str, set[str]] = {}
+for _pair in _PAIRS_OF_OPPOSITES:
+    for _word, _opposite in permutations(_pair.split()):
+        _OPPOSITES.setdefault(_word, set()).add(_opposite)
+
+
+def reversed_clause(claim: str, shown: str) -> str:
+    """Say if all clauses of the text that are closest to a clause of the claim say its reverse."""
+    negation = _NEGATION_IN.get(detect_language(shown) or "", _NEGATION)
+    clauses = [(c, _stems(c)) for c in _clauses(shown)]
+    for part in _CLAUSE.split(claim):
+        wanted = _stems(part)
+        if len(wanted) < 2:
+            continue
+        shares = [len(wanted & there) / len(wanted) for _, there in clauses]
+        best = max(shares, default=0.0)
+        if best < _MIN_SHARED:
+            continue
+        closest = [c for (c, _), share in zip(clauses, shares, strict=True) if share >= best - 1e-9]
+        if all(_opposed(part, c, negation) for c in closest):
+            return "an opposite"
+        if all(_negates(part, c, negation) for c in closest):
+            return "a negation"
+    if _affirms_what_is_denied(claim, shown, negation) or _denies_what_is_affirmed(claim, shown, negation):
+        return "a negation"
+    return ""
+
+
+def _stems(text: str) -> set[str]:
+    return {plain(word) for word in content_stems(text)}
+
+
+def _clauses(text: str) -> list[str]:
+    ends = [m.start() + 1 for m in _CLAUSE.finditer(text)]
+    bounds = [0, *ends, len(text)]
+    short = [text[a:b] for a, b in pairwise(bounds)]
+    return [*short, *_SENTENCE.split(text), *_WHOLE_SENTENCE.split(text)]
+
+
+def _negates(claim: str, clause: str, negation: re.Pattern[str]) -> bool:
+    there = {w.casefold() for w in WORD.findall(clause)}
+    if any(_OPPOSITES.get(w.casefold(), set()) & there for w in WORD.findall(claim)):
+        return False
+    implicit = [{stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text)} for text in (claim, clause)]
+    # "was abolished" and "was not abolished" differ in the negation alone; "stayed" and "was not abolished" do not.
+    if implicit[0] != implicit[1]:
+        return False
+    return _negated(claim, clause, negation) != _negated(clause, claim, negation)
+
+
+def _negated(text: str, other: str, negation: re.Pattern[str]) -> bool:
+    """Return whether a negation of a text is about a word that the other text has, too."""
+    shared = set(content_stems(other))
+    return any(
+        shared & set(content_stems(" ".join(_first_clause(text[m.end() :]).split()[:_NEGATION_SCOPE])))
+        or not content_stems(text[m.end() :])
+        for m in negation.finditer(text)
+    )
+
+
+def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -> bool:
+    """Return whether a claim without a negation says a word that the text only denies: "paid", from "never paid"."""
+    if negation.search(claim) or _NEGATION.search(claim) or _IMPLICIT_NEGATION.search(claim):
+        return False
+    wanted = _stems(claim)
+    is_about = len(wanted) <= 3 or len(wanted & _stems(shown)) > 1
+    denied: set[str] = set()
+    affirmed: set[str] = set()
+    for sentence in _SENTENCE.split(shown):
+        there = _stems(sentence)
+        if not wanted & there:
+            continue
+        if _RESERVED.search(sentence) or _IMPLICIT_NEGATION.search(sentence):
+            affirmed |= there
+            continue
+        words: list[str] = []
+        end = 0
+        for match in negation.finditer(sentence):
+            words += _ordered(sentence[end : match.start()])
+            end = match.end()
+            after, end_of_word = _denied_word(sentence, end)
+            if after:
+                if is_about:
+                    denied.add(after)
+                # It is not affirmed by standing here; other places count.
+                end = end_of_word
+            elif words and is_about:
+                denied.add(words.pop())
+        affirmed |= {*words, *_ordered(sentence[end:])}
+    return bool(wanted & (denied - affirmed))
+
+
+def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) -> bool:
+    """Return whether the word that a claim negates stands only in sentences like it that negate nothing."""
+    for part in _CLAUSE.split(claim):
+        wanted = _stems(part)
+        matches = list(negation.finditer(part))
+        if len(matches) != 1 or _RESERVED.search(part) or _IMPLICIT_NEGATION.search(part):
+            continue
+        after, _ = _denied_word(part, matches[0].end())
+        if not after or len(wanted) < 2:
+            continue
+        with_it = [(s, there) for s in _SENTENCE.split(shown) if after in (there := _stems(s))]
+        if with_it and all(
+            len(wanted & there) >= _MIN_SHARED_BESIDE * len(wanted)
+            and not negation.search(s)
+            and not _IMPLICIT_NEGATION.search(s)
+            for s, there in with_it
+        ):
+            return True
+    return False
+
+
+def _ordered(text: str) -> list[str]:
+    return [plain(word) for word in content_stems(text)]
+
+
+def _first_clause(text: str) -> str:
+    return re.split(r"[,;:.!?(]", text, maxsplit=1)[0]
+
+
+def _denied_word(text: str, start: int) -> tuple[str, int]:
+    """Return the stem of the word that a negation denies, which ends before `start`, with the end of that word.
+
+    It is the first word of its clause that is no auxiliary; empty if that says nothing about the content.
+    """
+    for match in WORD.finditer(text, start):
+        if re.search(r"[,;:.!?(]", text[start : match.start()]):
+            break
+        if match.group().casefold() in _AUXILIARIES:
+            continue
+        found = _ordered(match.group())
+        return (found[0], match.end()) if found else ("", start)
+    return "", start
+
+
+def _opposed(claim: str, clause: str, negation: re.Pattern[str]) -> bool:
+    if bool(negation.search(claim)) != bool(negation.search(clause)):
+        # A negation and an opposite together say the same: "never more than" and "or less".
+        return False
+    there = {w.casefold() for w in WORD.findall(clause)}
+    said = {w.casefold() for w in WORD.findall(claim)}
+    return any(
+        opposites & there and word not in there and not opposites & said
+        for word in said
+        if (opposites := _OPPOSITES.get(word))
+    )

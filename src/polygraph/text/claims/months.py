@@ -1,0 +1,39 @@
+"""The month of a date in a claim."""
+
+import re
+
+from polygraph.text.claims.names import plain
+
+_NAMES = """january jan januar janvier enero gennaio; february feb februar fevrier febrero febbraio;
+    march mar marz mars marzo; april apr avril abril aprile; may mai mayo maggio; june jun juni juin junio giugno;
+    july jul juli juillet julio luglio; august aug aout agosto; september sept sep septembre septiembre settembre;
+    october oct oktober okt octobre octubre ottobre; november nov novembre noviembre;
+    december dec dezember dez decembre diciembre dicembre"""
+_MONTHS = {name: n for n, names in enumerate(_NAMES.split(";"), 1) for name in names.split()}
+_WORD = re.compile(r"[^\W\d_]+")
+_DATED = re.compile(
+    r"(?:\b\d{1,2}(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de))? ([^\W\d_]{3,10})\b)|"
+    r"(?:\b([^\W\d_]{3,10})\.?,? (?:\d{1,2}\b|(?:de |del )?\d{4}\b))"
+)
+"""A day with a month, or a month with a day or year."""
+_NUMERIC = re.compile(r"\b\d{4}-(\d\d)(?:-\d\d)?\b|\b(\d{1,2})[./](\d{1,2})[./]\d{2,4}\b")
+
+
+def other_month(claim: str, known: str) -> str:
+    """Return a month of a date in a claim if the text has months and not this one; empty otherwise.
+
+    >>> other_month("It was released on 21 May 2023.", "Released 2023-03-21.")
+    'the month May'
+    """
+    claimed = [
+        (match.group(i), _MONTHS[plain(match.group(i))])
+        for match in _DATED.finditer(claim)
+        for i in (1, 2)
+        if match.group(i) and plain(match.group(i)) in _MONTHS
+    ]
+    if not claimed:
+        return ""
+    there = {_MONTHS[word] for w in _WORD.findall(known) if (word := plain(w)) in _MONTHS}
+    for match in _NUMERIC.finditer(known):
+        there |= {int(group) for group in match.groups() if group}
+    return next((f"the month {name}" for name, n in claimed if there and n not in there), "")

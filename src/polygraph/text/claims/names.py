@@ -1,0 +1,164 @@
+"""Names of a claim that the text it cites does not have."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from polygraph.text.language import detect_language
+
+WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*#-]\s*)$")
+_SHORT_WORD = 4
+"""Words of this length or more may be forms of one name if their first letters are equal."""
+_FORM_ENDING = re.compile(r"(?:ish|ian|ans?|ese|ois|aise?|isch\w*|e?ns?|er|ic|i|o|a|us|um)$")
+"""Endings of words that are derived from a name, such as those of peoples."""
+_CAPITALISED_BEFORE = re.compile(r"\b[A-ZÄÖÜ][\w'’\-]*\.? $")
+_CAPITALISED_AFTER = re.compile(r" [A-ZÄÖÜ]")
+NAME_RUN = re.compile(r"[^\W\d_][\w'’\-]*(?:\.? [A-Z][\w'’\-]*)*")
+_ORDINARY_WORDS = """the a an he she it they his her its their this that these those mr mrs miss ms dr sir lady lord
+    captain january february march april may june july august september october november december monday tuesday
+    wednesday thursday friday saturday sunday der die das ein eine er sie es"""
+_ORDINARY = frozenset(_ORDINARY_WORDS.split())
+_MAY_COMBINE = re.compile(r"[^\x00-\u02ff]")
+"""Characters among which are all that combine with the one before them."""
+_TITLED = re.compile(
+    r"\b(?:Dr|Mr|Mrs|Ms|Miss|Sir|Lady|Lord|Captain|Capt|Judge|Professor|Prof|Councillor|Bishop|Inspector|Colonel|"
+    r"General|Father|Sister|Herr|Frau|Monsieur|Madame|Señora?|Don|Doña|Signora?)\.? ([A-Z][\w'’\-]+)"
+)
+_PAIR = re.compile(r"\b([A-Z][^\W\d_]+) ([A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)")
+
+
+def missing_name(claim: str, known: str, elsewhere: str) -> str:
+    """Return the first name of a claim of which the text has no form, as "the name X"; empty if there is none."""
+    introduction = _introduction(claim)
+    there = {plain(word) for word in set(WORD.findall(known))}
+    names = [
+        match
+        for match in WORD.finditer(claim)
+        if match.group()[0].isupper()
+        and len(match.group()) >= 3
+        and plain(match.group()) not in _ORDINARY
+        and plain(match.group()) not in there
+        and not SENTENCE_START.search(claim[: match.start()])
+    ]
+    if not names:
+        return _other_bearer(claim, known, elsewhere)
+    # A claim may be too short to show its language.
+    german = (detect_language(claim) or detect_language(known)) == "de"
+    starts = {w[:_SHORT_WORD] for w in there}
+    folded = plain(known)
+    initials = _initials(known)
+    for match in names:
+        if german and not _ends_german_name(claim, match):
+            continue
+        name, name_plain = match.group(), plain(match.group())
+        if name_plain in folded or (name.isupper() and name_plain in initials):
+            continue
+        if match.end() <= introduction and name in elsewhere:
+            continue
+        if any(part in there for part in re.split(r"['’\-]", name_plain) if len(part) >= _SHORT_WORD):
+            continue
+        if name_plain[:_SHORT_WORD] in starts and any(_is_form(name_plain, word) for word in there):
+            continue
+        full = next(m.group() for m in NAME_RUN.finditer(claim) if m.end() >= match.end())
+        others = [plain(w) for w in full.split() if w != name]
+        if full in elsewhere and any(w in there for w in others):
+            continue
+        return f"the name {name}"
+    return _other_bearer(claim, known, elsewhere)
+
+
+@lru_cache(maxsize=4_096)
+def plain(text: str) -> str:
+    """Return a word in lower case without accents and possessive ending."""
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    if not folded.isascii():
+        folded = _MAY_COMBINE.sub(lambda m: "" if unicodedata.combining(m.group()) else m.group(), folded)
+    return folded.replace("’", "'").removesuffix("'s")
+
+
+def _introduction(claim: str) -> int:
+    """Return the end of what introduces a statement: "In the Constancy, it seems: the mirror came in May"."""
+    colon = re.search(r"[^\d]:\s", claim)
+    return colon.end() if colon else 0
+
+
+def _is_form(name: str, word: str) -> bool:
+    """Return whether two words may be forms of one name: with a case ending, or derived from it."""
+    n_shared = next(
+        (i for i, (a, b) in enumerate(zip(name, word, strict=False)) if a != b), min(len(name), len(word))
+    )
+    if n_shared < _SHORT_WORD:
+        return False
+    rests = sorted((name[n_shared:], word[n_shared:]), key=len)
+    if len(rests[0]) <= 1 and len(rests[1]) <= 3:
+        return (
+            not rests[0] or rests[0] == "y" or bool(_FORM_ENDING.search(name) and _FORM_ENDING.search(word))
+        )
+    return (
+        len(rests[0]) <= 3
+        and len(rests[1]) <= 5
+        and bool(re.search(r"(?:ish|ian|ans?|ese|isch\w*|ois)$", rests[1]))
+    )
+
+
+def _other_bearer(claim: str, known: str, elsewhere: str) -> str:
+    """Return a name of a claim that is put together from two names of the text.
+
+    "Priya Lomond" where the text has "Priya Nand" and "Hamish Lomond", or "Dr. Crane" where it has "Dr. Vance".
+    """
+    everything = f"{known}\n{elsewhere}"
+    for match in _PAIR.finditer(claim):
+        first, last = match.groups()
+        if SENTENCE_START.search(claim[: match.start()]) and first not in everything:
+            continue
+        if match.group() in everything or _ends_in(everything, first, last):
+            continue
+        after = {m.group(1) for m in re.finditer(rf"\b{re.escape(first)} ([A-Z][^\W\d_]+)", known)}
+        before = {m.group(1) for m in re.finditer(rf"\b([A-Z][^\W\d_]+) {re.escape(last)}\b", known)}
+        n_first = len(re.findall(rf"\b{re.escape(first)}\b(?! [A-Z])", known))
+        if after and before and not n_first and last not in after and first not in before:
+            return f"the name {match.group()}"
+    for match in _TITLED.finditer(claim):
+        title = match.group()[: match.start(1) - match.start()]
+        bearers = {m.group(1) for m in _TITLED.finditer(everything) if m.group().startswith(title)}
+        named = re.search(rf"\b[A-Z][^\W\d_]+ {re.escape(match.group(1))}\b", everything)
+        is_titled = any(m.group(1) == match.group(1) for m in _TITLED.finditer(everything))
+        if (
+            title.rstrip(". ") in {"Dr", "Judge", "Captain", "Capt", "Bishop", "Inspector"}
+            and bearers
+            and named
+            and (match.group(1) not in bearers and not is_titled)
+        ):
+            return f"the name {match.group()}"
+    return ""
+
+
+def _ends_in(text: str, first: str, last: str) -> bool:
+    """Return whether a text has both names in one run, with a middle name between or in the other order."""
+    return bool(
+        re.search(
+            rf"\b{re.escape(first)} (?:[A-Z][\w.'’\-]*\.? |de |von |van |of |and |& ){{1,3}}{re.escape(last)}\b",
+            text,
+        )
+        or re.search(rf"\b{re.escape(last)},? {re.escape(first)}\b", text)
+    )
+
+
+def _ends_german_name(claim: str, word: re.Match[str]) -> bool:
+    """Return whether a word ends a run of capitalised words; German nouns are capitalised too, but few are joined."""
+    before = _CAPITALISED_BEFORE.search(claim[: word.start()])
+    if (
+        before is None
+        or SENTENCE_START.search(claim[: before.start()])
+        or _CAPITALISED_AFTER.match(claim, word.end())
+    ):
+        return False
+    return not re.search(r"\d\W*$", claim[: before.start()])  # "20 Liter Milch"
+
+
+def _initials(text: str) -> str:
+    return " ".join(
+        "".join(word[0] for word in run.split()).casefold()
+        for run in re.findall(r"(?:[A-Z][\w.]*\s+){1,6}[A-Z]\w*", text)
+    )

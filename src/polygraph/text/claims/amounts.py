@@ -161,7 +161,8 @@ def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
     step = 10.0 ** (floor(log10(abs(value))) - digits + 1)
     is_decimal = bool(re.search(r"[.,]\d{1,2}$", found.written))
     if is_hedged:
-        return abs(value - exact) <= min(step, 0.08 * abs(exact)) + 1e-9 and digits < _significant_digits(
+        most = step if exact > value and _AT_LEAST.search(claim[: found.start]) else 0.6 * step
+        return abs(value - exact) <= min(most, 0.08 * abs(exact)) + 1e-9 and digits < _significant_digits(
             exact
         )
     return (is_decimal or digits >= 2) and abs(value - exact) <= min(0.5 * step, 0.03 * abs(exact)) + 1e-9

@@ -30,10 +30,13 @@ _NEGATION_IN = {
     "es": re.compile(r"\b(?:no|nunca|jamás|ning[uú]n\w*|sin|ni|tampoco)\b", re.IGNORECASE),
     "it": re.compile(r"\b(?:non|mai|nessun\w*|senza|né)\b", re.IGNORECASE),
 }
-_AUXILIARY_WORDS = """a an any the of to be been being is are was were am has have had having do does did will would
-    shall should can could may might must it he she they them him her his its their one ever such so very there by in on
-    at for ci fu furono è era sono stato stata stati state una un il la le lo di de des du été est était sont ont a y en le
-    fue fueron es son ha han hay se el los las ser worden werden wird wurde wurden sein"""
+_AUXILIARY_WORDS = """
+    a an any the of to be been being is are was were am has have had having do does did will would shall
+    should can could may might must it he she they them him her his its their one ever such so very there by
+    in on at for ci fu furono è era sono stato stata stati state una un il la le lo di de des du été est
+    était sont ont a y en le fue fueron es son ha han hay se el los las ser worden werden wird wurde wurden
+    sein
+"""
 _AUXILIARIES = frozenset(_AUXILIARY_WORDS.split())
 """Words between a negation and what it denies."""
 _SENTENCE = re.compile(r"(?<=[.;:!?])\s+|\n")

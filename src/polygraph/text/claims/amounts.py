@@ -20,7 +20,7 @@ _RANGE = re.compile(r"\s?(?:[-–—]|to|and|or|bis|auf|und|oder|et|à|y|a)\s?[$
 """What follows a number that shares the scale of the next one, whose scale is the group."""
 _COMPUTED = re.compile(
     r"\b(?:later|earlier|older|younger|old|after|before|difference|total|together|altogether|in all|sum|apart|"
-    r"more|fewer|less|longer|shorter|between|combined|average|twice|double[ds]?|half|halved|thirds?|quarters?|triple|"
+    r"more|fewer|less|longer|shorter|higher|lower|larger|smaller|greater|bigger|exceed\w*|between|combined|average|twice|double[ds]?|half|halved|thirds?|quarters?|triple|"
     r"times|increas\w+|decreas\w+|reduc\w+|lost|lose|losing|died|drowned|perished|survived|majority|margin|gap|lead|"
     r"remain\w*|left over|aged|"
     r"später|früher|älter|jünger|nach|vor|zusammen|insgesamt|mehr|weniger|doppelt\w*|hälfte|alt|"
@@ -47,6 +47,9 @@ _AT_LEAST = re.compile(
     re.IGNORECASE,
 )
 """The same for numbers that are exceeded."""
+_TIMES_A_YEAR = {
+    "year": 1, "month": 12, "week": 52, "day": 365, "h": 365 * 24, "min": 365 * 24 * 60, "s": 365 * 24 * 3600,
+}  # fmt: skip
 _MAX_NUMBERS = 60
 """Numbers of a text that are calculated with."""
 
@@ -103,7 +106,8 @@ def supports_number(claim: str, shown: str) -> bool:
             return True
         if is_computed(claim) and _derived(found, claim, there):
             return True
-    return bool({round(s) for s in shares(claim)} & set(_percents(shown)))
+    percents = list(_percents(shown))
+    return any(abs(share - percent) <= 0.05 * share for share in shares(claim) for percent in percents)
 
 
 def _stands_in(found: FoundNumber, text: str) -> bool:
@@ -134,6 +138,10 @@ def _is_close(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> b
     number, written = found.number, found.written
     converted = size(number)
     for other in there:
+        if found.per and other.per and number.unit == other.number.unit:
+            times = other.number.value * _TIMES_A_YEAR[other.per] / _TIMES_A_YEAR[found.per]
+            if abs(times - number.value) <= 1e-6 * number.value:
+                return True
         if (other_size := size(other.number)) and converted and other_size[0] == converted[0]:
             if number.unit == other.number.unit:
                 if _is_rounded(found, claim, other):
@@ -162,9 +170,9 @@ def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
     is_decimal = bool(re.search(r"[.,]\d{1,2}$", found.written))
     if is_hedged:
         most = step if exact > value and _AT_LEAST.search(claim[: found.start]) else 0.6 * step
-        return abs(value - exact) <= min(most, 0.08 * abs(exact)) + 1e-9 and digits < _significant_digits(
-            exact
-        )
+        return abs(value - exact) <= min(
+            most, (0.08 if most < step else 0.25) * abs(exact)
+        ) + 1e-9 and digits < _significant_digits(exact)
     return (is_decimal or digits >= 2) and abs(value - exact) <= min(0.5 * step, 0.03 * abs(exact)) + 1e-9
 
 
@@ -186,6 +194,7 @@ def _is_share(found: FoundNumber, claim: str, shown: str) -> bool:
 
 def _percents(text: str) -> Iterator[float]:
     yield from shares(text)
+    yield from (n.number.value for n in found_numbers(text) if n.number.unit == "%")
     for line in re.split(r"(?<=[.;!?])\s+|\n", text):
         plain = [
             n.number.value

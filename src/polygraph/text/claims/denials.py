@@ -11,8 +11,6 @@ _MIN_SHARED = 0.75
 """Share of a clause's content words that another must contain, so that the word that is negated is among them."""
 _MIN_SHARED_BESIDE = 0.5
 """The same where the word that a claim negates is known to be among them."""
-_NEGATION_SCOPE = 4
-"""Words after a negation that it is about."""
 _CLAUSE = re.compile(r"[.;:!?\n]+\s|,\s+(?:and|but|while|whereas|although|though|aber|und)\b|\bbut\b|, ")
 _BOUND = (
     r"(?!\s+(?:before|until|later|earlier|sooner|more|less|fewer|only|just|merely|least|necessarily)\b)"
@@ -35,7 +33,7 @@ _AUXILIARY_WORDS = """
     should can could may might must it he she they them him her his its their one ever such so very there by
     in on at for ci fu furono è era sono stato stata stati state una un il la le lo di de des du été est
     était sont ont a y en le fue fueron es son ha han hay se el los las ser worden werden wird wurde wurden
-    sein
+    sein longer further
 """
 _AUXILIARIES = frozenset(_AUXILIARY_WORDS.split())
 """Words between a negation and what it denies."""
@@ -55,7 +53,8 @@ _IMPLICIT_NEGATION = re.compile(
     r"contraindicat\w*|"
     r"save for|apart from|unless|spar(?:e|es|ed|ing)|blank|vacant|left|leav\w+|gone|quash\w*|overturn\w*|annul\w*|"
     r"verweiger\w*|lehnt\w*|refus\w*|"
-    r"rechaz\w*|rifiut\w*)\b",
+    r"rechaz\w*|rifiut\w*|befrei\w*|entfäll\w*|entfallen|verzicht\w*|falt(?:ó|a|aba)|ausente\w*|salvo|"
+    r"excepto|manqu\w*|sauf|priv[oaie]\b|manca\w*|esent\w*|tranne)\b",
     re.IGNORECASE,
 )
 """Words that may stand for a negation; with them the two sides are not compared."""
@@ -150,17 +149,20 @@ def _negates(claim: str, clause: str, negation: re.Pattern[str]) -> bool:
     # "was abolished" and "was not abolished" differ in the negation alone; "stayed" and "was not abolished" do not.
     if implicit[0] != implicit[1]:
         return False
-    return _negated(claim, clause, negation) != _negated(clause, claim, negation)
+    if bool(negation.search(claim)) == bool(negation.search(clause)):
+        return False
+    return _negated(claim, clause, negation) or _negated(clause, claim, negation)
 
 
 def _negated(text: str, other: str, negation: re.Pattern[str]) -> bool:
     """Return whether a negation of a text is about a word that the other text has, too."""
-    shared = set(content_stems(other))
-    return any(
-        shared & set(content_stems(" ".join(_first_clause(text[m.end() :]).split()[:_NEGATION_SCOPE])))
-        or not content_stems(text[m.end() :])
-        for m in negation.finditer(text)
-    )
+    shared = {plain(word) for word in content_stems(other)}
+    for m in negation.finditer(text):
+        denied, _ = _denied_word(text, m.end())
+        # What is denied may stand before: "Fees are paid by nobody."
+        if denied in shared or not content_stems(text[m.end() :]):
+            return True
+    return False
 
 
 def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -> bool:

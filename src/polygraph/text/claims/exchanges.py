@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from polygraph.text.claims.names import plain
-from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_year
+from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.language import detect_language
 from polygraph.text.words import STOP_WORDS, content_stems, stem
 
@@ -41,20 +41,20 @@ def exchanged(claim: str, shown: str) -> str:
 
 
 def _exchanged_numbers(claim: str, shown: str) -> str:
-    claimed = sorted(found_numbers(claim), key=lambda n: n.start)
+    claimed = sorted((n for n in found_numbers(claim) if not is_ordinal(n.written)), key=lambda n: n.start)
     if len(claimed) < 2:
         return ""
     sentences = [(s, sorted(found_numbers(s), key=lambda n: n.start)) for s in _SENTENCE.split(shown)]
     pairs = [
         (a, b)
         for a, b in combinations(claimed, 2)
-        if a.number.value != b.number.value
-        and a.number.unit == b.number.unit
-        and is_year(a.number, a.written) == is_year(b.number, b.written)
+        if a.number.value != b.number.value and is_year(a.number, a.written) == is_year(b.number, b.written)
     ]
     for a, b in pairs[:_MAX_PAIRS]:
         if _reversed_range(claim, a, b, sentences):
             return f"the order of {a.written} and {b.written}"
+        if a.number.unit != b.number.unit:
+            continue
         of_a, of_b = _apart(claim, a, b)
         if not of_a or not of_b:
             continue

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from polygraph.text.claims.numbers import found_numbers
 from polygraph.text.language import detect_language
 
 WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
@@ -15,9 +16,12 @@ _FORM_ENDING = re.compile(r"(?:ish|ian|ans?|ese|ois|aise?|isch\w*|e?ns?|er|ic|i|
 _CAPITALISED_BEFORE = re.compile(r"\b[A-ZÄÖÜ][\w'’\-]*\.? $")
 _CAPITALISED_AFTER = re.compile(r" [A-ZÄÖÜ]")
 NAME_RUN = re.compile(r"[^\W\d_][\w'’\-]*(?:\.? [A-Z][\w'’\-]*)*")
-_ORDINARY_WORDS = """the a an he she it they his her its their this that these those mr mrs miss ms dr sir lady lord
-    captain january february march april may june july august september october november december monday tuesday
-    wednesday thursday friday saturday sunday der die das ein eine er sie es"""
+_ORDINARY_WORDS = """
+    the a an he she it they his her its their this that these those mr mrs miss ms dr sir lady lord captain
+    first second third world war january february march april may june july august september october
+    november december monday tuesday wednesday thursday friday saturday sunday der die das ein eine er sie
+    es
+"""
 _ORDINARY = frozenset(_ORDINARY_WORDS.split())
 _MAY_COMBINE = re.compile(r"[^\x00-\u02ff]")
 """Characters among which are all that combine with the one before them."""
@@ -154,7 +158,10 @@ def _ends_german_name(claim: str, word: re.Match[str]) -> bool:
         or _CAPITALISED_AFTER.match(claim, word.end())
     ):
         return False
-    return not re.search(r"\d\W*$", claim[: before.start()])  # "20 Liter Milch"
+    # "20 Liter Milch", "vier Wochen Zeit"
+    return not any(
+        n.end <= before.start() and not claim[n.end : before.start()].strip() for n in found_numbers(claim)
+    )
 
 
 def _initials(text: str) -> str:

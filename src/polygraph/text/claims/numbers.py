@@ -79,7 +79,8 @@ _SIZES: Mapping[str, tuple[str, float]] = {
 }  # fmt: skip
 """Dimension and size of units that are converted."""
 _AFTER_NUMBER = re.compile(
-    r"[\s\u00a0-]{0,3}(per cent\b|por ciento\b|pour cent\b|per cento\b|(?:square|cubic) [^\W\d_]+|%|°|€|\$|£|"
+    r"[\s\u00a0-]{0,3}(?:d[ie] |d['’])?"
+    r"(per cent\b|por ciento\b|pour cent\b|per cento\b|(?:square|cubic) [^\W\d_]+|%|°|€|\$|£|"
     r"[^\W\d_]+(?:/[^\W\d_]+)?)"
 )
 _PER = re.compile(

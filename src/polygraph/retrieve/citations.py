@@ -16,7 +16,11 @@ from polygraph.text.words import content_stems
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
 _MIN_SUPPORT = 0.2
-"""Share of a claim's content words that a cited passage must contain; otherwise the citation is removed."""
+"""Share of a claim's content words that a cited passage must contain if another one contains enough of them."""
+_MIN_SUPPORT_ELSEWHERE = 0.3
+"""Share of a claim's content words in another piece that is enough."""
+_ROOT = 4
+"""Letters that derived words share: viola and violist."""
 _NEIGHBOUR_SUPPORT = 0.5
 """A citation is one of a neighbour if another piece of evidence shares that much more of the claim's content words."""
 _CLAIM_CHARACTERS = 1_000
@@ -129,10 +133,11 @@ def judge_citations(
         supported = set[str]().union(*(in_item[n - 1] for n in there))
         support = len(supported) / len(wanted) if wanted else 1.0
         best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
-        # A paraphrase may share few words; then it is no worse a citation than one of any other piece.
-        is_weak = support < _MIN_SUPPORT and (support == 0 or best > support)
+        # A paraphrase may share few words or none; it is at fault if another piece has clearly more of them.
+        is_weak = support < _MIN_SUPPORT and best > support and best >= _MIN_SUPPORT_ELSEWHERE
+        is_foreign = support == 0 and not _shares_a_root(wanted, together)
         is_neighbour = best - support > _NEIGHBOUR_SUPPORT or (
-            is_weak and not (best < _MIN_SUPPORT and supports_number(claim, together))
+            (is_weak or is_foreign) and not supports_number(claim, together)
         )
         verdicts = []
         for n in cited:
@@ -146,6 +151,11 @@ def judge_citations(
             verdicts.append(CitationVerdict(n, claim, because))
         judged.append((match, tuple(verdicts)))
     return judged
+
+
+def _shares_a_root(wanted: set[str], text: str) -> bool:
+    roots = {word[:_ROOT] for word in content_stems(text) if len(word) > _ROOT}
+    return any(word[:_ROOT] in roots for word in wanted if len(word) > _ROOT)
 
 
 def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:

@@ -22,7 +22,7 @@ _COMPUTED = re.compile(
     r"\b(?:later|earlier|older|younger|old|after|before|difference|total|together|altogether|in all|sum|apart|"
     r"more|fewer|less|longer|shorter|higher|lower|larger|smaller|greater|bigger|exceed\w*|between|combined|average|twice|double[ds]?|half|halved|thirds?|quarters?|triple|"
     r"times|increas\w+|decreas\w+|reduc\w+|lost|lose|losing|died|drowned|perished|survived|majority|margin|gap|lead|"
-    r"remain\w*|left over|aged|"
+    r"remain\w*|left over|aged|each|apiece|equally|"
     r"später|früher|älter|jünger|nach|vor|zusammen|insgesamt|mehr|weniger|doppelt\w*|hälfte|alt|"
     r"plus|moins|après|avant|ensemble|total|moitié|double|âgée?s?|pendant|"
     r"más|menos|después|antes|total|mitad|doble|durante|"
@@ -36,8 +36,8 @@ _SUM = re.compile(
 )
 _HEDGE = re.compile(
     r"\b(?:about|around|roughly|approximately|approx|some|nearly|almost|close to|over|under|more than|less than|fewer "
-    r"than|well over|just|c|ca|circa|getting on for|rund|etwa|ungefähr|knapp|gut|fast|über|unter|mehr als|weniger als|"
-    r"environ|près de|presque|plus de|moins de|quelque|unos|unas|casi|cerca de|alrededor de|más de|menos de|quasi|"
+    r"than|well over|below|above|just|c|ca|circa|getting on for|rund|etwa|ungefähr|knapp|gut|fast|über|unter|mehr als|weniger als|"
+    r"unter|über|environ|sous|près de|presque|plus de|moins de|quelque|unos|unas|casi|cerca de|alrededor de|más de|menos de|debajo del?|encima del?|quasi|"
     r"oltre|più di|meno di|quasi)\b\W*(?:[^\W\d_]+ )?[$€£]?\W*$",
     re.IGNORECASE,
 )
@@ -50,6 +50,9 @@ _AT_LEAST = re.compile(
 _TIMES_A_YEAR = {
     "year": 1, "month": 12, "week": 52, "day": 365, "h": 365 * 24, "min": 365 * 24 * 60, "s": 365 * 24 * 3600,
 }  # fmt: skip
+_CLOCK = re.compile(r"(?<![\d.])([01]?\d|2[0-3])[.:h]([0-5]\d)(?![\d.%])")
+"""A time of day."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _MAX_NUMBERS = 60
 """Numbers of a text that are calculated with."""
 
@@ -85,7 +88,7 @@ def missing_number(claim: str, shown: str, known: str) -> str:
             continue
         if is_ordinal(written) or _is_close(found, claim, there) or _is_share(found, claim, shown):
             continue
-        if (computed and _derived(found, claim, there)) or _is_multiple(found, claim, there):
+        if (computed and _derived(found, claim, there)) or _follows(found, claim, known):
             continue
         if number.is_word or (value <= 12 and (_is_count(written) or _is_time(claim, written))):
             # What is counted in words may be the reader's own count; only another count of the same things counts.
@@ -104,7 +107,7 @@ def supports_number(claim: str, shown: str) -> bool:
         exact = found.number.value in values and (found.number.value > 12 or not found.number.is_word)
         if exact or _is_close(found, claim, there) or _is_share(found, claim, shown):
             return True
-        if is_computed(claim) and _derived(found, claim, there):
+        if (is_computed(claim) and _derived(found, claim, there)) or _follows(found, claim, shown):
             return True
     percents = list(_percents(shown))
     return any(abs(share - percent) <= 0.05 * share for share in shares(claim) for percent in percents)
@@ -140,7 +143,10 @@ def _is_close(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> b
     for other in there:
         if found.per and other.per and number.unit == other.number.unit:
             times = other.number.value * _TIMES_A_YEAR[other.per] / _TIMES_A_YEAR[found.per]
-            if abs(times - number.value) <= 1e-6 * number.value:
+            if (
+                abs(times - number.value)
+                <= (0.05 if _HEDGE.search(claim[: found.start]) else 1e-6) * number.value
+            ):
                 return True
         if (other_size := size(other.number)) and converted and other_size[0] == converted[0]:
             if number.unit == other.number.unit:
@@ -171,7 +177,7 @@ def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
     if is_hedged:
         most = step if exact > value and _AT_LEAST.search(claim[: found.start]) else 0.6 * step
         return abs(value - exact) <= min(
-            most, (0.08 if most < step else 0.25) * abs(exact)
+            most, (0.1 if most < step else 0.25) * abs(exact)
         ) + 1e-9 and digits < _significant_digits(exact)
     return (is_decimal or digits >= 2) and abs(value - exact) <= min(0.5 * step, 0.03 * abs(exact)) + 1e-9
 
@@ -195,7 +201,7 @@ def _is_share(found: FoundNumber, claim: str, shown: str) -> bool:
 def _percents(text: str) -> Iterator[float]:
     yield from shares(text)
     yield from (n.number.value for n in found_numbers(text) if n.number.unit == "%")
-    for line in re.split(r"(?<=[.;!?])\s+|\n", text):
+    for line in _SENTENCE.split(text):
         plain = [
             n.number.value
             for n in found_numbers(line)
@@ -262,11 +268,32 @@ def _derived(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> bo
     return False
 
 
-def _is_multiple(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> bool:
-    """Return whether a number is one of a text times a count that the claim has in words."""
+def _follows(found: FoundNumber, claim: str, text: str) -> bool:
+    """Return whether a number follows from few numbers of a text, so that no word has to say that it is calculated.
+
+    It is the difference or sum of two numbers of one sentence, the time between two times of day, a year's decade, or
+    a number times a count that the claim has in words.
+    """
     value = found.number.value
-    tolerance = max(0.01 * abs(value), 1e-6) if _HEDGE.search(claim[: found.start]) else 1e-6
+    is_hedged = bool(_HEDGE.search(claim[: found.start]))
+    tolerance = max(0.02 * abs(value), 1e-6) if is_hedged else 1e-6
+    if claim[found.end : found.end + 1] == "s" and value % 10 == 0:
+        return any(value <= n.number.value < value + 10 for n in found_numbers(text))
+    if (minutes := size(found.number)) and minutes[0] == "s":
+        clocks = [60 * int(h) + int(m) for h, m in _CLOCK.findall(text)][:_MAX_NUMBERS]
+        gaps = {60.0 * abs(a - b) for a, b in combinations(clocks, 2)}
+        if any(abs(gap - minutes[1]) <= (0.1 * minutes[1] if is_hedged else 0) for gap in gaps):
+            return True
+    for sentence in _SENTENCE.split(text):
+        for a, b in combinations(found_numbers(sentence)[:8], 2):
+            x, y = a.number.value, b.number.value
+            if a.number.unit != b.number.unit or is_year(a.number, a.written) or is_year(b.number, b.written):
+                continue
+            if min(abs(abs(x - y) - value), abs(x + y - value)) <= tolerance:
+                return True
     factors = {n.number.value for n in found_numbers(claim) if n.number.is_word and 2 <= n.number.value <= 12}
     return any(
-        abs(value - factor * n.number.value) <= tolerance for factor in factors for n in there[:_MAX_NUMBERS]
+        abs(value - factor * n.number.value) <= tolerance
+        for factor in factors
+        for n in found_numbers(text)[:_MAX_NUMBERS]
     )

@@ -10,12 +10,20 @@ _NAMES = """january jan januar janvier enero gennaio; february feb februar fevri
     october oct oktober okt octobre octubre ottobre; november nov novembre noviembre;
     december dec dezember dez decembre diciembre dicembre"""
 _MONTHS = {name: n for n, names in enumerate(_NAMES.split(";"), 1) for name in names.split()}
+_LOWER = frozenset(
+    name for name in _MONTHS if name not in {"march", "mars", "mar", "may", "mai", "set", "dec", "sept"}
+)
 _WORD = re.compile(r"[^\W\d_]+")
 _DATED = re.compile(
     r"(?:\b\d{1,2}(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de))? ([^\W\d_]{3,10})\b)|"
     r"(?:\b([^\W\d_]{3,10})\.?,? (?:\d{1,2}\b|(?:de |del )?\d{4}\b))"
 )
 """A day with a month, or a month with a day or year."""
+_SINCE = re.compile(
+    r"\b(?:in|since|until|till|by|from|during|early|late|mid|im|seit|bis|en|desde|hasta|depuis|da|a|dal)[ -]"
+    r"([^\W\d_]{3,10})\b"
+)
+"""A month after a preposition; in English only with a capital."""
 _NUMERIC = re.compile(r"\b\d{4}-(\d\d)(?:-\d\d)?\b|\b(\d{1,2})[./](\d{1,2})[./]\d{2,4}\b")
 
 
@@ -30,6 +38,11 @@ def other_month(claim: str, known: str) -> str:
         for match in _DATED.finditer(claim)
         for i in (1, 2)
         if match.group(i) and plain(match.group(i)) in _MONTHS
+    ]
+    claimed += [
+        (name, _MONTHS[plain(name)])
+        for match in _SINCE.finditer(claim)
+        if plain(name := match.group(1)) in _MONTHS and (name[0].isupper() or name in _LOWER)
     ]
     if not claimed:
         return ""

@@ -84,7 +84,7 @@ _AFTER_NUMBER = re.compile(
     r"[^\W\d_]+(?:/[^\W\d_]+)?)"
 )
 _PER = re.compile(
-    r"\s?(?:\ba|\ban|\beach|\bevery|\bper|\bje|\bpro|\bpar|\bpor|\bal|\ball['’]|/)\s?([^\W\d_]+)",
+    r"\s?(?:\ba|\ban|\beach|\bevery|\bper|\bim|\bje|\bpro|\bpar|\bpor|\bal|\ball['’]|/)\s?([^\W\d_]+)",
     re.IGNORECASE,
 )
 _CODE_BEFORE = re.compile(r"(?:\b([A-Z]{3}) ?|([£€$¥]) ?)$")

@@ -135,7 +135,8 @@ def judge_citations(
         best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
         # A paraphrase may share few words or none; it is at fault if another piece has clearly more of them.
         is_weak = support < _MIN_SUPPORT and best > support and best >= _MIN_SUPPORT_ELSEWHERE
-        is_foreign = support == 0 and not _shares_a_root(wanted, together)
+        n_words = sum(word.isalnum() for word in wanted)
+        is_foreign = support == 0 and n_words > 1 and not _shares_a_root(wanted, together)
         is_neighbour = best - support > _NEIGHBOUR_SUPPORT or (
             (is_weak or is_foreign) and not supports_number(claim, together)
         )

@@ -394,3 +394,17 @@ def test_only_a_cited_answer_is_confirmed(retrieval, index):
     models = hashed_models(ScriptedChat(replies={"answer_word": lambda _: "Quill [1]"}))
     found = answer(QUESTION, retrieval, index, replace(models, confirm_time_limit_s=9.0), form="short")
     assert found.text == "Quill [1]"
+
+
+def test_a_paraphrase_is_removed_only_if_another_piece_has_clearly_more_of_its_words():
+    shown = [
+        ("The overhead wire was put up in 1899 by Wren.",),
+        ("The viola player would not hear of another.",),
+    ]
+    for text, removed in (
+        ("The violist refused to go on with somebody else [2].", False),
+        ("The overhead wire was put up [2].", True),
+        ("The moon is made of cheese [1].", True),
+    ):
+        ((_, (verdict,)),) = judge_citations(text, shown)
+        assert bool(verdict.removed_because) is removed, text

@@ -35,10 +35,12 @@ _SUM = re.compile(
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
-    r"\b(?:about|around|roughly|approximately|approx|some|nearly|almost|close to|over|under|more than|less than|fewer "
-    r"than|well over|below|above|just|c|ca|circa|getting on for|rund|etwa|ungefähr|knapp|gut|fast|über|unter|mehr als|weniger als|"
-    r"unter|über|environ|sous|près de|presque|plus de|moins de|quelque|unos|unas|casi|cerca de|alrededor de|más de|menos de|debajo del?|encima del?|quasi|"
-    r"oltre|più di|meno di|quasi)\b\W*(?:[^\W\d_]+ )?[$€£]?\W*$",
+    r"\b(?:"
+    r"about|around|roughly|approximately|approx|some|nearly|almost|close to|over|under|more than|less than|"
+    r"fewer than|well over|below|above|just|c|ca|circa|getting on for|rund|etwa|ungefähr|knapp|gut|fast|über|"
+    r"unter|mehr als|weniger als|environ|sous|près de|presque|plus de|moins de|quelque|unos|unas|casi|cerca de|"
+    r"alrededor de|más de|menos de|debajo del?|encima del?|quasi|oltre|più di|meno di"
+    r")\b\W*(?:[^\W\d_]+ )?[$€£]?\W*$",
     re.IGNORECASE,
 )
 """What stands before a number that is not exact."""
@@ -279,12 +281,24 @@ def _follows(found: FoundNumber, claim: str, text: str) -> bool:
     tolerance = max(0.02 * abs(value), 1e-6) if is_hedged else 1e-6
     if claim[found.end : found.end + 1] == "s" and value % 10 == 0:
         return any(value <= n.number.value < value + 10 for n in found_numbers(text))
-    if (minutes := size(found.number)) and minutes[0] == "s":
+    if (measured := size(found.number)) and measured[0] == "s":
         clocks = [60 * int(h) + int(m) for h, m in _CLOCK.findall(text)][:_MAX_NUMBERS]
         gaps = {60.0 * abs(a - b) for a, b in combinations(clocks, 2)}
-        if any(abs(gap - minutes[1]) <= (0.1 * minutes[1] if is_hedged else 0) for gap in gaps):
+        if any(abs(gap - measured[1]) <= (0.1 * measured[1] if is_hedged else 0) for gap in gaps):
+            return True
+    years = sorted({n.number.value for n in found_numbers(text) if is_year(n.number, n.written)})[
+        :_MAX_NUMBERS
+    ]
+    if measured and measured[0] == "year":
+        spans = (b - a for a, b in combinations(years, 2))
+        if any(abs(span - measured[1]) <= (0.1 * measured[1] if is_hedged else 0) for span in spans):
             return True
     for sentence in _SENTENCE.split(text):
+        parts = [
+            share * n.number.value / 100 for share in shares(sentence) for n in found_numbers(sentence)[:8]
+        ]
+        if any(abs(part - value) <= tolerance for part in parts):
+            return True
         for a, b in combinations(found_numbers(sentence)[:8], 2):
             x, y = a.number.value, b.number.value
             if a.number.unit != b.number.unit or is_year(a.number, a.written) or is_year(b.number, b.written):

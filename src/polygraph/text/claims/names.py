@@ -18,7 +18,8 @@ _CAPITALISED_AFTER = re.compile(r" [A-ZÄÖÜ]")
 NAME_RUN = re.compile(r"[^\W\d_][\w'’\-]*(?:\.? [A-Z][\w'’\-]*)*")
 _ORDINARY_WORDS = """
     the a an he she it they his her its their this that these those mr mrs miss ms dr sir lady lord captain
-    first second third world war january february march april may june july august september october
+    first second third world war weltkrieg
+    guerre guerra january february march april may june july august september october
     november december monday tuesday wednesday thursday friday saturday sunday der die das ein eine er sie
     es
 """

@@ -1,6 +1,6 @@
 """Entity resolution on adversarial cases: pairwise precision and recall and B-cubed, beside three simple baselines.
 
-    python benchmarks/identity.py [--part open|held-out|fresh|fresh-blind|all] [--by-tag] [--errors]
+    python benchmarks/identity.py [--part open|held-out|fresh|fresh-blind|unseen|unseen-2|all] [--by-tag] [--errors]
 
 The cases are in `benchmarks/identity/*.json`: a few short documents each, the extraction rows that a good model would
 write for them, and the gold entity of every row. Each case is a corpus of its own. There are two paths:
@@ -43,7 +43,7 @@ from polygraph.text.normalize import normalize_name
 CASES = Path(__file__).parent / "identity"
 RESAMPLES = 2_000
 MIN_COSINE = 0.9
-PARTS = ("open", "held-out", "fresh", "fresh-blind")
+PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2")
 SEEN = ("open", "fresh")  # the parts whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
 

@@ -44,7 +44,7 @@ CASES = Path(__file__).parent / "identity"
 RESAMPLES = 2_000
 MIN_COSINE = 0.9
 PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2")
-SEEN = ("open", "fresh")  # the parts whose errors may be looked at
+SEEN = ("open", "fresh", "unseen")  # the parts whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
 
 

@@ -28,7 +28,13 @@ monday tuesday wednesday thursday friday saturday sunday morning evening first l
 _OPPOSITES = frozenset((_CONTRASTS + _ORDINALS).split())
 _DISTINGUISHING = _OPPOSITES | MEN | WOMEN
 _PREFIXES = ("un", "in", "im", "non", "anti", "hyper", "hypo", "pre", "post", "inter", "intra", "dis")
-_ABBREVIATIONS = {"st": "saint", "mt": "mount", "ft": "fort"}
+_ABBREVIATIONS = {
+    "st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "gebr": "gebrüder", "univ": "university",
+    "inst": "institute",
+}  # fmt: skip
+_VERSION = re.compile(r"v(?=\d+(?:\.\d+)*$)")
+_DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "æ": "ae"}
+"""How letters are written where a keyboard lacks them."""
 _CONJUNCTIONS = {"und": "and", "et": "and", "y": "and", "og": "and", "och": "and"}
 _ROMAN_NUMERALS = "v 5 x 10 ii 2 iii 3 iv 4 vi 6 vii 7 viii 8 ix 9 xi 11 xii 12 xiii 13 xiv 14 xv 15 xvi 16"
 _ROMAN = _ROMAN_NUMERALS.split()
@@ -145,15 +151,27 @@ def plain_form(key: str) -> str:
 
     >>> plain_form("smith & sons"), plain_form("st mary"), plain_form("henry the fourth") == plain_form("henry iv")
     ('smith and sons', 'saint mary', True)
+    >>> plain_form("st-aubin-sur-mer"), plain_form("lumen v2.4")
+    ('saint-aubin-sur-mer', 'lumen 2.4')
     """
     words = key.replace("&", " and ").split()
-    found = [_ABBREVIATIONS.get(words[0], words[0])] if words else []
+    first, hyphen, rest = words[0].partition("-") if words else ("", "", "")
+    found = [_ABBREVIATIONS.get(first, first) + hyphen + rest] if words else []
     for word in words[1:]:
         if word in _ORDINAL_VALUES and found[-1] == "the":
             found[-1] = _ORDINAL_VALUES[word]
         else:
-            found.append(_ROMAN_VALUES.get(word, _CONJUNCTIONS.get(word, word)))
+            found.append(_ROMAN_VALUES.get(word, _CONJUNCTIONS.get(word, _VERSION.sub("", word))))
     return _BRITISH.sub(lambda match: _AMERICAN[match.group()], " ".join(found))
+
+
+def with_digraphs(key: str) -> str:
+    """Return a name with two letters for each letter that a keyboard may lack.
+
+    >>> with_digraphs("müller"), with_digraphs("øystein bråten")
+    ('mueller', 'oeystein braaten')
+    """
+    return key if key.isascii() else "".join(_DIGRAPHS.get(letter, letter) for letter in key)
 
 
 def names_conflict(a: str, b: str, *, of_people: bool = True) -> bool:
@@ -217,7 +235,9 @@ def same_form_pairs(keys: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
     for key in sorted(keys):
         form = plain_form(disease_form(without_legal_form(singular(key) if keys[key] else key)))
         # Digits separated by a hyphen (``1-2`` and ``12``) are different numbers.
-        by_form[f"{skeleton(form)}\0{' '.join(_NUMBER.findall(form))}"].append(key)
+        numbers = " ".join(_NUMBER.findall(form))
+        for spelling in dict.fromkeys((skeleton(form), skeleton(with_digraphs(form)))):
+            by_form[f"{spelling}\0{numbers}"].append(key)
     for form, group in by_form.items():
         if form[0] != "\0":
             # Names that differ in accents and hyphens only come first.

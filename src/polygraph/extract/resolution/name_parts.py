@@ -32,6 +32,7 @@ _PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.spli
     tuple(phrase.split()): "elder" for phrase in _ELDER_PHRASES.split(",") if " " in phrase
 }
 _YOUNG = frozenset(["young", "junge", "jeune", "joven", "giovane"])
+_OLD = frozenset(["old", "alte", "vieux", "viejo", "vecchio"])
 _APPOSED = (
     OCCUPATIONS
     | TITLES
@@ -176,6 +177,8 @@ def split_typed_name(name: str, type_: str) -> NameParts:
         parts = replace(parts, key=normalize_name(name), apposition=apposition)
     elif kind == "person" and len(parts.words) > 2 and parts.words[0] in _YOUNG and not parts.suffix:
         parts = replace(parts, base=" ".join(parts.words[1:]), words=parts.words[1:], suffix="younger")
+    elif kind == "person" and len(parts.words) > 2 and parts.words[0] in _OLD and not parts.suffix:
+        parts = replace(parts, base=" ".join(parts.words[1:]), words=parts.words[1:], suffix="elder")
     elif (
         kind == "person"
         and len(parts.words) > 1

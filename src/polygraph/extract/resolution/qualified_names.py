@@ -15,6 +15,7 @@ from polygraph.extract.resolution.candidates import ENOUGH, kinds_of_each_name, 
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN
 from polygraph.extract.resolution.merger import Merger
 from polygraph.extract.resolution.name_parts import fold
+from polygraph.extract.resolution.regions import COUNTRY_OF_ADJECTIVE
 
 _NOUNS_WORDS = """
 lake river mount mt sea bay cape island isle loch valley forest park castle fort fortress palace villa abbey hotel
@@ -29,6 +30,11 @@ pharmaceuticals pharma airlines airways records press publishing publishers labo
 brewery gruppe konzern werke motoren groupe grupo gruppo
 """
 _NOUNS_OF_FIRMS = frozenset(_NOUNS_OF_FIRMS_WORDS.split())
+_NOUNS_OF_INSTITUTIONS_WORDS = """
+hospital school college university church cathedral theatre theater museum library bank club hospice clinic infirmary
+krankenhaus klinik schule kirche museum hôpital école église hospital escuela iglesia ospedale scuola chiesa
+"""
+_NOUNS_OF_INSTITUTIONS = frozenset(_NOUNS_OF_INSTITUTIONS_WORDS.split())
 _FORMAL = re.compile(
     r"(?:kingdom|republic|federal republic|federation|commonwealth|principality|grand duchy|sultanate|organi[sz]ation"
     r"|königreich|republik|bundesrepublik|royaume|république|organisation|reino|república|organización|regno"
@@ -114,9 +120,11 @@ def _with_noun(kinds: _Kinds) -> _Longer:
         if len(words) < 2:
             continue
         for noun, rest in ((words[0], words[1:]), (words[-1], words[:-1])):
+            # ``St Brigid's Hospital``: the short name has lost its possessive.
+            rest = rest[:-1] if rest[-1] == "s" and len(rest) > 1 else rest
             fitting = of_long & kinds.get(" ".join(rest), frozenset())
             is_noun = ("place" in fitting and noun in _NOUNS_OF_PLACES) or (
-                "organization" in fitting and noun in _NOUNS_OF_FIRMS
+                "organization" in fitting and noun in _NOUNS_OF_FIRMS | _NOUNS_OF_INSTITUTIONS
             )
             if is_noun and not _GENERIC.issuperset(rest):
                 longer[" ".join(rest)].append((long, ""))
@@ -199,7 +207,8 @@ def _merge_reordered(merger: Merger, kinds: _Kinds) -> None:
     """
     by_words: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for base in kinds:
-        words = tuple(sorted(word for word in plain_form(base).split() if word not in _LITTLE))
+        plain = (COUNTRY_OF_ADJECTIVE.get(word, word) for word in plain_form(base).split())
+        words = tuple(sorted(word for word in plain if word not in _LITTLE))
         if len(words) > 1:
             by_words[words].append(base)
     for words, bases in by_words.items():

@@ -127,6 +127,60 @@ _ADJECTIVES = {
     "ukraine": "ukrainian",
     "hungary": "hungarian",
     "iceland": "icelandic",
+    "kenya": "kenyan",
+    "uganda": "ugandan",
+    "nigeria": "nigerian",
+    "ghana": "ghanaian",
+    "ethiopia": "ethiopian",
+    "tanzania": "tanzanian",
+    "zambia": "zambian",
+    "zimbabwe": "zimbabwean",
+    "senegal": "senegalese",
+    "morocco": "moroccan",
+    "algeria": "algerian",
+    "tunisia": "tunisian",
+    "libya": "libyan",
+    "sudan": "sudanese",
+    "israel": "israeli",
+    "lebanon": "lebanese",
+    "syria": "syrian",
+    "jordan": "jordanian",
+    "iraq": "iraqi",
+    "iran": "iranian",
+    "saudi arabia": "saudi",
+    "yemen": "yemeni",
+    "afghanistan": "afghan",
+    "pakistan": "pakistani",
+    "bangladesh": "bangladeshi",
+    "nepal": "nepalese",
+    "thailand": "thai",
+    "vietnam": "vietnamese",
+    "indonesia": "indonesian",
+    "malaysia": "malaysian",
+    "philippines": "philippine",
+    "south korea": "korean",
+    "mongolia": "mongolian",
+    "kazakhstan": "kazakh",
+    "romania": "romanian",
+    "bulgaria": "bulgarian",
+    "serbia": "serbian",
+    "croatia": "croatian",
+    "slovenia": "slovenian",
+    "slovakia": "slovak",
+    "czech republic": "czech",
+    "estonia": "estonian",
+    "latvia": "latvian",
+    "lithuania": "lithuanian",
+    "albania": "albanian",
+    "cuba": "cuban",
+    "chile": "chilean",
+    "peru": "peruvian",
+    "bolivia": "bolivian",
+    "colombia": "colombian",
+    "venezuela": "venezuelan",
+    "ecuador": "ecuadorian",
+    "uruguay": "uruguayan",
+    "paraguay": "paraguayan",
 }
 _EXONYMS = """
 munich münchen monaco_di_baviera| cologne köln colonia| vienna wien vienne viena| rome roma rom| florence firenze
@@ -165,9 +219,21 @@ kiev киев київ κίεβο كييف 基辅 kiew| thessaloniki salonica с
 λευκωσία lefkoşa никосия| los_angeles лос-анджелес 洛杉矶 ロサンゼルス| new_york нью-йорк νέα_υόρκη نيويورك 纽约
 ニューヨーク| lisbon лиссабон λισαβόνα لشبونة 里斯本 リスボン| venice венеция βενετία البندقية 威尼斯 venedik| milan
 милан μιλάνο ميلانو 米兰| naples неаполь νάπολη نابولي 那不勒斯 napoli nápoles| chios χίος hios sakız| crete κρήτη
-крит girit| rhodes ρόδος родос rodos| corfu κέρκυρα kerkyra корфу| piraeus πειραιάς pireas пирей| neva нева| volga
-волга wolga| bosphorus bosporus boğaziçi босфор
+крит girit| rhodes ρόδος родос rodos| corfu κέρκυρα kerkyra корфу| piraeus πειραιάς pireas пирей| neva нева| aleppo
+حلب халеб halep alep χαλέπι 阿勒颇| amman عمان амман 安曼| basra البصرة басра| mosul الموصل мосул| homs حمص хомс|
+gaza غزة газа| medina المدينة медина| sanaa صنعاء сана| khartoum الخرطوم хартум| casablanca الدار_البيضاء| marrakesh
+مراكش marrakech marrakesch| fez فاس fès| tangier طنجة tanger| algiers الجزائر_العاصمة alger argel algier| nanjing
+南京 nanking нанкин 南京市| guangzhou 广州 廣州 canton гуанчжоу 广州市| tianjin 天津 тяньцзинь| wuhan 武汉 武漢
+ухань| hangzhou 杭州 ханчжоу| chengdu 成都 чэнду| shenzhen 深圳 шэньчжэнь| xian 西安 сиань| taipei 台北 臺北 тайбэй|
+busan 부산 pusan 釜山 пусан| incheon 인천 仁川| daegu 대구 大邱| gwangju 광주 光州| volga волга wolga| bosphorus
+bosporus boğaziçi босфор
 """
+_INSTITUTIONS = {
+    "大学": "university", "大學": "university", "대학교": "university", "银行": "bank", "銀行": "bank",
+    "은행": "bank", "医院": "hospital", "病院": "hospital", "병원": "hospital", "博物馆": "museum",
+    "博物館": "museum", "박물관": "museum", "图书馆": "library", "図書館": "library", "도서관": "library",
+}  # fmt: skip
+"""Nouns at the end of the names of institutions."""
 _PARENT: dict[str, str] = {part: country for country, parts in _PARTS.items() for part in parts.split()} | {
     part: country for country, parts in _PARTS_OF_TWO_WORDS.items() for part in parts.split(",")
 }
@@ -207,6 +273,24 @@ def place_in_english(name: str) -> str:
     ('munich', 'germany', 'kelso')
     """
     return region(name) or _EXONYM.get(name, name)
+
+
+def institution_in_english(name: str) -> str:
+    """Return the English name of an institution that is named after a city in Chinese, Japanese or Korean.
+
+    Empty if it is none of a known city.
+
+    >>> institution_in_english("南京大学"), institution_in_english("university of tokyo")
+    ('nanjing university', 'tokyo university')
+    """
+    if name.isascii():
+        noun, of, place = name.partition(" of ")
+        return f"{place} {noun}" if of and noun in _INSTITUTIONS.values() and place in _EXONYM else ""
+    for ending, noun in _INSTITUTIONS.items():
+        place = name.removesuffix(ending).strip()
+        if place != name and place in _EXONYM:
+            return f"{_EXONYM[place]} {noun}"
+    return ""
 
 
 def region(name: str) -> str:

@@ -154,6 +154,8 @@ def resolve_rows(
     merge_name_variants(merger)
     merge_qualified_names(merger)
     merge_spelling_variants(merger, embed)
+    merge_name_variants(merger)
+    merge_qualified_names(merger)
     clusters = merger.remaining()
     ids = _assign_ids(clusters, table)
     if must_link:

@@ -10,7 +10,8 @@ from polygraph.extract.resolution.candidates import ENOUGH, kind_of_each_name, m
 from polygraph.extract.resolution.given_names import are_translated
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kinds_conflict
 from polygraph.extract.resolution.merger import Merger
-from polygraph.extract.resolution.regions import place_in_english
+from polygraph.extract.resolution.name_parts import fold
+from polygraph.extract.resolution.regions import institution_in_english, place_in_english
 from polygraph.extract.resolution.romanize import consonants, is_abjad, is_other_script, sounds
 
 _MAX_BLOCK = 100
@@ -40,7 +41,7 @@ def _merge_exonyms(merger: Merger, kinds: Mapping[str, str]) -> None:
     by_english: dict[str, list[str]] = defaultdict(list)
     for base, kind in kinds.items():
         if kind in ("place", "organization"):
-            by_english[place_in_english(base)].append(base)
+            by_english[institution_in_english(base) or place_in_english(base)].append(base)
     for english, bases in by_english.items():
         main = english if english in bases else bases[0]
         for base in bases:
@@ -107,7 +108,7 @@ def _merge_transcriptions(merger: Merger, kinds: Mapping[str, str]) -> None:
         if kind in ("person", "place", "organization") and is_name and not is_other_script(base):
             key = consonants(base)
             if len(key) >= _LONG_KEY:
-                blocks[f"{base[0]} {len(base.split())} {key}"].append(base)
+                blocks[f"{fold(base)[0]} {len(base.split())} {key}"].append(base)
     for bases in blocks.values():
         if not 1 < len(bases) <= _MAX_BLOCK:
             continue

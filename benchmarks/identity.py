@@ -1,6 +1,6 @@
 """Entity resolution on adversarial cases: pairwise precision and recall and B-cubed, beside three simple baselines.
 
-    python benchmarks/identity.py [--part open|held-out|fresh|fresh-blind|unseen|unseen-2|all] [--by-tag] [--errors]
+    python benchmarks/identity.py [--part PART] [--by-tag] [--errors] [--ask DIR]
 
 The cases are in `benchmarks/identity/*.json`: a few short documents each, the extraction rows that a good model would
 write for them, and the gold entity of every row. Each case is a corpus of its own. There are two paths:
@@ -9,15 +9,20 @@ model   the rows and relations of the file, as a language model would extract th
 parser  the rows of our extractor without a model, read from the texts; a row counts if its name is that of a gold row
         of the same document, or differs from only one in titles
 
-The cases are in four parts. `open` and `held-out` were made together, `fresh` and `fresh-blind` later. Rules are
-changed by looking at the open and the fresh cases only, and `--errors` shows no others; the rest estimate how the rules
-do on unseen cases.
+The cases are in six parts. `open` and `held-out` were made together, `fresh` and `fresh-blind` later; `unseen` and then
+`unseen-2` were written before the rules were read or changed, resolved once, and opened after that. `--errors` shows no
+held-out or blind case; they estimate how the rules do on unseen ones.
 Intervals are 95% by bootstrap over cases.
 
 same name         one entity for each normalised name
 same name, type   one entity for each normalised name and type
 cosine > .9       names whose vectors of the static name embedder have a cosine above .9, and names linked by such names
 resolver          polygraph.extract.resolution with the name embedder, as in a build
+resolver, same    the same, after a model's answers to the task `same` about the pairs that it leaves undecided
+
+`--ask DIR` writes the prompts of `same` for the cases whose errors may be looked at to ``DIR/prompts.jsonl``, one
+for each case with undecided pairs. `identity/same_replies.jsonl` holds the replies of a strong model, by the hash of the prompt; a prompt
+without a reply leaves its pairs apart, and how many have none is printed.
 """
 
 import argparse
@@ -25,6 +30,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -34,17 +40,19 @@ from numpy.typing import NDArray
 
 from polygraph.extract.nlp.extractor import extract
 from polygraph.extract.resolution.name_parts import split_name
-from polygraph.extract.resolution.records import Mention, NameRelation
+from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution
 from polygraph.extract.resolution.resolve import resolve
+from polygraph.models.protocols import ChatRequest
 from polygraph.models.providers.static import WordLlamaEmbedder
-from polygraph.records import Chunk, Window
+from polygraph.records import Chunk, Window, digest
+from polygraph.tasks.same import PAIRS_PER_CALL, NameInContext, parse_same, same_request
 from polygraph.text.normalize import normalize_name
 
 CASES = Path(__file__).parent / "identity"
 RESAMPLES = 2_000
 MIN_COSINE = 0.9
 PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2")
-SEEN = ("open", "fresh", "unseen")  # the parts whose errors may be looked at
+SEEN = ("open", "fresh", "unseen", "unseen-2")  # the parts whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
 
 
@@ -73,7 +81,11 @@ def main() -> None:
     parser.add_argument(
         "--errors", action="store_true", help="wrong pairs of the resolver in open and fresh cases"
     )
+    parser.add_argument("--ask", type=Path, metavar="DIR", help="write the prompts of `same` instead")
     options = parser.parse_args()
+    if options.ask:
+        write_prompts(options.ask)
+        return
     cases = list(read_cases(options.part))
     systems = clusterings(WordLlamaEmbedder())
     n_gold = sum(len(document["entities"]) for case in cases for document in case["documents"])
@@ -88,6 +100,12 @@ def main() -> None:
             some = [row for row in rows if row.case["part"] == part]
             if 0 < len(some) < len(rows):
                 print(table_row(f"resolver, {part} ({len(some)})", counts(some, systems["resolver"])))
+        if path == "model":
+            seen = [row for row in rows if row.case["part"] in SEEN]
+            n_pairs, n_unanswered = questions_of(seen)
+            print(f"\n{len(seen)} cases for `same`, {n_pairs} undecided pairs, {n_unanswered} unanswered")
+            for name in ("resolver", "resolver, same"):
+                print(table_row(name, counts(seen, {**systems, "resolver, same": with_answers}[name])))
         if options.by_tag:
             for tag, n in sorted(Counter(tag for case in cases for tag in case["tags"]).items()):
                 some = [row for row in rows if tag in row.case["tags"]]
@@ -186,7 +204,7 @@ def clusterings(embedder: WordLlamaEmbedder) -> dict[str, Clustering]:
         return [str(label[names.index(m.name)]) for m in row.mentions]
 
     def by_resolver(row: Scored) -> list[str]:
-        found = resolve(row.mentions, embed=embed, relations=row.relations, by_model=row.by_model)
+        found = resolved(row)
         return [found.entity_of[m.window, m.name] for m in row.mentions]
 
     return {
@@ -195,6 +213,91 @@ def clusterings(embedder: WordLlamaEmbedder) -> dict[str, Clustering]:
         "cosine > .9": by_cosine,
         "resolver": by_resolver,
     }
+
+
+def resolved(row: Scored) -> Resolution:
+    """Return the entities of a case, by the rules."""
+    embedder = _embedder()
+    return resolve(
+        row.mentions,
+        embed=lambda names: embedder.embed(names, "name"),
+        relations=row.relations,
+        by_model=row.by_model,
+    )
+
+
+@cache
+def _embedder() -> WordLlamaEmbedder:
+    return WordLlamaEmbedder()
+
+
+def undecided(row: Scored, found: Resolution) -> list[PairDecision]:
+    """Return the pairs that `same` is asked about, as in a build: most mentions first."""
+    size = Counter(found.entity_of[m.window, m.name] for m in row.mentions)
+    pairs = [pair for pair in found.pairs if pair.decision == "undecided"]
+    return sorted(pairs, key=lambda p: (-sum(size[e] for e in p.entities), p.entities))[:PAIRS_PER_CALL]
+
+
+def request(row: Scored, found: Resolution, pairs: Sequence[PairDecision]) -> ChatRequest:
+    """Return the request about the undecided pairs of a case."""
+
+    def shown(entity: str) -> NameInContext:
+        mentions = [m for m in row.mentions if found.entity_of[m.window, m.name] == entity]
+        return NameInContext(
+            name=mentions[0].name,
+            type=mentions[0].type,
+            document=mentions[0].document,
+            descriptions=tuple(dict.fromkeys(m.description for m in mentions if m.description)),
+        )
+
+    return same_request([(shown(a), shown(b)) for a, b in (pair.entities for pair in pairs)])
+
+
+def key_of(asked: ChatRequest) -> str:
+    return digest(*(message.content for message in asked.messages))
+
+
+def write_prompts(folder: Path) -> None:
+    """Write the prompts of the cases that may be looked at, as JSON lines with key and messages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "prompts.jsonl").open("w", encoding="utf-8") as file:
+        for case in read_cases("all"):
+            row = model_path(case)
+            if case["part"] in SEEN and (pairs := undecided(row, found := resolved(row))):
+                asked = request(row, found, pairs)
+                line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+@cache
+def replies() -> dict[str, str]:
+    """Return the recorded replies by the key of their prompt."""
+    lines = (CASES / "same_replies.jsonl").read_text(encoding="utf-8").splitlines()
+    return {row["key"]: row["reply"] for row in map(json.loads, lines)}
+
+
+def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
+    """Return how many pairs are undecided, and how many of them no recorded reply answers."""
+    n_pairs = n_unanswered = 0
+    for row in rows:
+        found = resolved(row)
+        if pairs := undecided(row, found):
+            n_pairs += len(pairs)
+            n_unanswered += len(pairs) * (key_of(request(row, found, pairs)) not in replies())
+    return n_pairs, n_unanswered
+
+
+def with_answers(row: Scored) -> list[str]:
+    """Return the entities of a case after the recorded answers."""
+    found = resolved(row)
+    pairs = undecided(row, found)
+    label = {entity: entity for entity in found.entity_of.values()}
+    if pairs and (reply := replies().get(key_of(request(row, found, pairs)))):
+        for pair, same in zip(pairs, parse_same(reply, len(pairs)), strict=True):
+            if same:
+                kept, absorbed = (label[entity] for entity in pair.entities)
+                label = {e: kept if now == absorbed else now for e, now in label.items()}
+    return [label[found.entity_of[m.window, m.name]] for m in row.mentions]
 
 
 def counts(rows: Sequence[Scored], cluster: Clustering) -> NDArray[np.float64]:

@@ -142,6 +142,10 @@ class Merger:
             self._apart[larger] |= self._apart.pop(smaller)
         return True
 
+    def same_as(self, base: int) -> int:
+        """Return the number that all base names of one entity share, for the number of a base name."""
+        return int(self._same_as[base])
+
     def _record_same_name(self, base: str, other: str) -> None:
         """Let two base names count as one context name if each has one cluster only."""
         if base == other or len(self.numbers[base]) > 1 or len(self.numbers[other]) > 1:

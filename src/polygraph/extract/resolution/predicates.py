@@ -12,7 +12,8 @@ from polygraph.text.normalize import normalize_name
 PredicateKind: TypeAlias = Literal["equates", "becomes", "denies", "within", "creates", "other"]
 
 _AUXILIARIES_WORDS = """
- is was are were be been being has had have later then now also once sometimes officially usually simply often
+ is was are were be been being has had have later then now also once
+le la el il lo das der die un une una sometimes officially usually simply often
 commonly locally secretly generally originally today the a an by ist war wird wurde sind est était a été fut es fue
 era ha sido é foi è stato stata fu er var ble blev is werd son été auch aussi también anche também ook også även
 είναι ήταν это был была также является jest był była on olarak

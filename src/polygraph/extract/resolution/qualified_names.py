@@ -119,9 +119,9 @@ def _with_noun(kinds: _Kinds) -> _Longer:
         words = without_legal_form(long).split()
         if len(words) < 2:
             continue
-        for noun, rest in ((words[0], words[1:]), (words[-1], words[:-1])):
+        for noun, others in ((words[0], words[1:]), (words[-1], words[:-1])):
             # ``St Brigid's Hospital``: the short name has lost its possessive.
-            rest = rest[:-1] if rest[-1] == "s" and len(rest) > 1 else rest
+            rest = others[:-1] if others[-1] == "s" and len(others) > 1 else others
             fitting = of_long & kinds.get(" ".join(rest), frozenset())
             is_noun = ("place" in fitting and noun in _NOUNS_OF_PLACES) or (
                 "organization" in fitting and noun in _NOUNS_OF_FIRMS | _NOUNS_OF_INSTITUTIONS

@@ -226,7 +226,9 @@ gaza غزة газа| medina المدينة медина| sanaa صنعاء са�
 南京 nanking нанкин 南京市| guangzhou 广州 廣州 canton гуанчжоу 广州市| tianjin 天津 тяньцзинь| wuhan 武汉 武漢
 ухань| hangzhou 杭州 ханчжоу| chengdu 成都 чэнду| shenzhen 深圳 шэньчжэнь| xian 西安 сиань| taipei 台北 臺北 тайбэй|
 busan 부산 pusan 釜山 пусан| incheon 인천 仁川| daegu 대구 大邱| gwangju 광주 光州| volga волга wolga| bosphorus
-bosporus boğaziçi босфор
+bosporus boğaziçi босфор| patras πάτρα πάτραι патры patrasso
+| heraklion ηράκλειο iraklio ираклион| chania χανιά canea| volos βόλος| larissa λάρισα
+| constance konstanz costanza| jeddah جدة djeddah| doha الدوحة доха| kuwait_city مدينة_الكويت
 """
 _INSTITUTIONS = {
     "大学": "university", "大學": "university", "대학교": "university", "银行": "bank", "銀行": "bank",

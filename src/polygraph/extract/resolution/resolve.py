@@ -45,6 +45,7 @@ from polygraph.extract.resolution.records import (
 )
 from polygraph.extract.resolution.short_names import LongNames, merge_short_names
 from polygraph.extract.resolution.spelling_variants import merge_spelling_variants
+from polygraph.extract.resolution.suggestions import suggest_pairs
 from polygraph.extract.resolution.transliteration import merge_transliterations
 from polygraph.models.protocols import Vectors
 from polygraph.text.normalize import normalize_name
@@ -156,6 +157,7 @@ def resolve_rows(
     merge_spelling_variants(merger, embed)
     merge_name_variants(merger)
     merge_qualified_names(merger)
+    suggest_pairs(merger)
     clusters = merger.remaining()
     ids = _assign_ids(clusters, table)
     if must_link:

@@ -71,7 +71,8 @@ def consonants(name: str, *, abjad: bool = False) -> str:
     >>> consonants("الرياض", abjad=True) == consonants("riyadh", abjad=True)
     True
     """
-    found = sounds(_ARTICLE.sub("", name)) if abjad else sounds(name)
+    # The ending of feminine names is read as a vowel.
+    found = sounds(_ARTICLE.sub("", name.replace("ة", "ا"))) if abjad else sounds(name)
     silent = "[aeiouv]" if abjad else "[aeiou]"
     return re.sub(r"(.)\1+", r"\1", re.sub(silent, "", found))
 

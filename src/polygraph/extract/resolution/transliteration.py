@@ -67,6 +67,7 @@ def _merge_scripts(merger: Merger, kinds: Mapping[str, str]) -> None:
             (similarity(heard, sounds(latin)), latin)
             for latin in block
             if not kinds_conflict(kinds[base], kinds[latin])
+            and (not abjad or _same_in_each_word(base, latin))
         ]
         best = max((score for score, _ in alike), default=0.0)
         # Scripts without vowels are alike in consonants only.
@@ -77,6 +78,14 @@ def _merge_scripts(merger: Merger, kinds: Mapping[str, str]) -> None:
             is_long = len(key) >= _LONG_KEY or (not abjad and score == 1.0 and len(heard) >= _SHORT_NAME)
             least = 0.0 if is_long else ENOUGH
             merge_names(merger, base, latin, "transliteration", 0.85, f"sounds like {latin}", least=least)
+
+
+def _same_in_each_word(base: str, latin: str) -> bool:
+    """Return whether names with as many words as each other have the same consonants in each."""
+    words = [name.replace("-", " ").split() for name in (base, latin)]
+    return len(words[0]) != len(words[1]) or all(
+        consonants(x, abjad=True) == consonants(y, abjad=True) for x, y in zip(*words, strict=True)
+    )
 
 
 def _merge_given_names(merger: Merger, kinds: Mapping[str, str]) -> None:

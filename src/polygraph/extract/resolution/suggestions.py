@@ -1,0 +1,85 @@
+"""Pairs of names that no rule compares and that may still be one entity: left undecided, for a model or a reader.
+
+Names of another script whose sound says nothing (kanji beside a Latin name, a translated name), and names that share
+half of their words. Both entities must be of one kind and have something in common.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import combinations
+
+from polygraph.extract.resolution.blocking import names_conflict, plain_form
+from polygraph.extract.resolution.candidates import ENOUGH, kind_of_each_name
+from polygraph.extract.resolution.kinds import CLASS_OF_NOUN
+from polygraph.extract.resolution.merger import Merger
+from polygraph.extract.resolution.name_parts import fold
+from polygraph.extract.resolution.romanize import is_other_script
+
+_MAX_BLOCK = 30
+"""Names that share a context name or a word; larger blocks say too little."""
+_MAX_SUGGESTIONS = 2
+"""Pairs for one name, those with most in common first."""
+_KINDS = frozenset({"person", "organization", "place", "work", "software", "substance", "disease", "ship"})
+_MIN_SHARED_WORDS = 0.5
+
+
+def suggest_pairs(merger: Merger) -> None:
+    """Leave pairs undecided that no rule compares: of two scripts, or with half of their words in common."""
+    if not merger.table.by_model:
+        return
+    kinds = kind_of_each_name(merger)
+    found: dict[tuple[int, int], tuple[float, str]] = {}
+    for a, b in (*_of_other_scripts(merger), *_with_shared_words(kinds)):
+        for x in merger.roots([a]):
+            for y in merger.roots([b]):
+                if x == y or merger.side_by_side(x, y) or not _same_known_kind(merger, kinds, a, b, x, y):
+                    continue
+                strength, text = merger.evidence(x, y)
+                if strength >= ENOUGH and not merger.conflict(x, y)[0]:
+                    found[min(x, y), max(x, y)] = (strength, text)
+    n_of: dict[int, int] = defaultdict(int)
+    for (x, y), (_, text) in sorted(found.items(), key=lambda item: (-item[1][0], item[0])):
+        if max(n_of[x], n_of[y]) < _MAX_SUGGESTIONS:
+            n_of[x] += 1
+            n_of[y] += 1
+            merger.leave_undecided(x, y, "short name", text)
+
+
+def _same_known_kind(merger: Merger, kinds: dict[str, str], a: str, b: str, x: int, y: int) -> bool:
+    return kinds[a] in _KINDS and kinds[a] == kinds[b] and merger.same_kind(x, y)
+
+
+def _of_other_scripts(merger: Merger) -> Iterator[tuple[str, str]]:
+    """Yield names of different scripts that share a context name."""
+    with_context: dict[int, set[str]] = defaultdict(set)
+    for base, numbers in merger.numbers.items():
+        for n in numbers:
+            for context in merger.clusters[merger.root(n)].context_ids().tolist():
+                with_context[merger.same_as(context)].add(base)
+    for names in with_context.values():
+        others = sorted(base for base in names if is_other_script(base))
+        if others and len(names) <= _MAX_BLOCK:
+            for other in others:
+                yield from ((other, base) for base in sorted(names) if not is_other_script(base))
+
+
+def _with_shared_words(kinds: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield names that share half of the words of the longer one, a word that is no common noun among them."""
+    words = {base: frozenset(fold(plain_form(base)).split()) for base in kinds if " " in base}
+    blocks: dict[str, list[str]] = defaultdict(list)
+    for base in sorted(words):
+        for word in words[base]:
+            if len(word) > 3 and word not in CLASS_OF_NOUN:
+                blocks[word].append(base)
+    pairs: dict[tuple[str, str], None] = {}
+    for _, names in sorted(blocks.items()):
+        if 1 < len(names) <= _MAX_BLOCK:
+            pairs |= dict.fromkeys(combinations(names, 2))
+    for a, b in pairs:
+        n_shared = len(words[a] & words[b])
+        is_person = kinds[a] == "person"
+        if is_person and fold(a)[0] != fold(b)[0]:
+            continue
+        is_close = n_shared >= _MIN_SHARED_WORDS * max(len(words[a]), len(words[b]))
+        if is_close and not names_conflict(a, b, of_people=is_person):
+            yield a, b

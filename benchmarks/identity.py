@@ -21,8 +21,8 @@ resolver          polygraph.extract.resolution with the name embedder, as in a b
 resolver, same    the same, after a model's answers to the task `same` about the pairs that it leaves undecided
 
 `--ask DIR` writes the prompts of `same` for the cases whose errors may be looked at to ``DIR/prompts.jsonl``, one
-for each case with undecided pairs. `identity/same_replies.jsonl` holds the replies of a strong model, by the hash of the prompt; a prompt
-without a reply leaves its pairs apart, and how many have none is printed.
+for each case with undecided pairs. `identity/same_replies.jsonl` holds the replies of a strong model, by the
+hash of the prompt; a prompt without a reply leaves its pairs apart, and how many have none is printed.
 """
 
 import argparse

@@ -139,7 +139,7 @@ class Settings(BaseModel):
     gleaning: Literal["none", "base", "trial"] = Field("none", description="Further passes over each window.")
     max_gleanings: int = Field(1, ge=1, le=10, description="Maximum number of further passes.")
     same_pairs: int = Field(
-        0,
+        200,
         ge=0,
         le=1_000_000,
         description="Most pairs of names, left undecided by the rules, that the chat model is asked about; 0: none.",

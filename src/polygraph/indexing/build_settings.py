@@ -71,13 +71,16 @@ def choose_manifest(
         descriptions=_writer(models.chat, "describe") if models.chat else "extractive",
         description_tokens=pick("description_tokens"),
         report_words=pick("report_words"),
-        same=_same(before, settings, models.chat),
+        same=_same(before, settings, models.chat, by_model=identity.startswith("llm:")),
     )
 
 
-def _same(before: Manifest | None, settings: Settings, chat: ChatModel | None) -> str:
-    """Return who decides about undecided names, for the manifest; without a model as before."""
-    if "same_pairs" not in settings.model_fields_set:
+def _same(before: Manifest | None, settings: Settings, chat: ChatModel | None, *, by_model: bool) -> str:
+    """Return who decides about undecided names, for the manifest; without a model as before.
+
+    A new index asks by default only if a model also extracts it: types and descriptions of the parser say too little.
+    """
+    if "same_pairs" not in settings.model_fields_set and (before is not None or not by_model):
         return before.same if before else ""
     if not settings.same_pairs:
         return ""

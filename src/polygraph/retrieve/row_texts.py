@@ -1,7 +1,7 @@
 """Entities, relations and triples as a model reads them: sentences with the names that documents write.
 
 What is said of an entity or relation is chosen for the question where it does not fit a row, and carries the date of
-the document that says it.
+the document that says it. Where a model has written a summary of all, that comes first, if it fits.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -99,6 +99,17 @@ class RowTexts:
         chosen = self._chosen(row.descriptions, names, room)
         if not chosen:
             return row.summary
+        if row.summary and len(chosen) < len(row.descriptions) and len(row.summary) <= room:
+            # A model wrote the summary from all of them; what the question asks for is added from the documents.
+            asked = self._asked - {stem for name in names for stem in content_stems(name)}
+            left = room - len(row.summary) - 1
+            more = list(self._chosen(row.descriptions, names, left)) if asked else []
+            more = [d for d in more if asked & set(content_stems(d.text)) and self._cost(d) <= left]
+            return f"{row.summary} {self._dated(more)}".strip()
+        return self._dated(chosen)
+
+    def _dated(self, chosen: Sequence[Description]) -> str:
+        """Write statements one after the other, with the date of their document."""
         self._read_dates(chosen)
         dates = [self._dates[d.chunk] for d in chosen]
         parts = []

@@ -1,5 +1,7 @@
 """Rows of the graph as a model reads them."""
 
+from dataclasses import replace
+
 from polygraph.records import Description, Entity, Relation
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.text.passage import Heading
@@ -104,3 +106,17 @@ def test_a_part_of_a_sentence_ends_like_a_sentence():
         entity(("Keeper since 1865;", "letter:0"), ("Censured in 1881.", "news:0"))
     )
     assert line == "Papa (person): Keeper since 1865. (1887-05-03) Censured in 1881."
+
+
+def test_a_summary_of_a_model_stands_before_what_the_question_asks_for():
+    said = [(f"He sold his pier number {n} to a chandler in Ostrava.", f"a{n}:0") for n in range(12)]
+    hub = replace(
+        entity(("He bought the barque from Tobias Wren.", "b:0"), *said), summary="A trader of piers."
+    )
+    assert "trader" not in RowTexts(Names()).entity(entity(*said))
+    assert (
+        RowTexts(Names(), "From whom was the barque bought?", max_tokens=60)
+        .entity(hub)
+        .endswith("A trader of piers. He bought the barque from Tobias Wren.")
+    )
+    assert RowTexts(Names(), max_tokens=60).entity(hub).endswith("A trader of piers.")

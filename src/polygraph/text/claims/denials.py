@@ -1,9 +1,11 @@
 """Statements that say the reverse of the text cited: a negation on one side alone, or an opposite."""
 
+import math
 import re
+from collections.abc import Collection, Sequence
 from itertools import pairwise, permutations
 
-from polygraph.text.claims.names import WORD, plain
+from polygraph.text.claims.names import WORD, plain, without_case
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems, stem
 
@@ -111,16 +113,20 @@ for _pair in _PAIRS_OF_OPPOSITES:
 def reversed_clause(claim: str, shown: str) -> str:
     """Say if all clauses of the text that are closest to a clause of the claim say its reverse."""
     negation = _NEGATION_IN.get(detect_language(shown) or "", _NEGATION)
-    clauses = [(c, _stems(c)) for c in _clauses(shown)]
+    clauses, folded = None, list[str]()
     for part in _CLAUSE.split(claim):
         wanted = _stems(part)
         if len(wanted) < 2:
             continue
-        shares = [len(wanted & there) / len(wanted) for _, there in clauses]
+        if clauses is None:
+            clauses = _clauses(shown)
+            folded = _fold_all(clauses)
+        found = [(clauses[n], _stems(clauses[n])) for n in _with_most_stems(folded, wanted, _MIN_SHARED)]
+        shares = [len(wanted & there) / len(wanted) for _, there in found]
         best = max(shares, default=0.0)
         if best < _MIN_SHARED:
             continue
-        closest = [c for (c, _), share in zip(clauses, shares, strict=True) if share >= best - 1e-9]
+        closest = [c for (c, _), share in zip(found, shares, strict=True) if share >= best - 1e-9]
         if all(_opposed(part, c, negation) for c in closest):
             return "an opposite"
         if all(_negates(part, c, negation) for c in closest):
@@ -132,6 +138,34 @@ def reversed_clause(claim: str, shown: str) -> str:
 
 def _stems(text: str) -> set[str]:
     return {plain(word) for word in content_stems(text)}
+
+
+def _fold_all(texts: Sequence[str]) -> list[str]:
+    """Return each text without case and accents; all at once is many times faster."""
+    folded = without_case("\0".join(texts)).split("\0")
+    return folded if len(folded) == len(texts) else [without_case(text) for text in texts]
+
+
+def _with_most_stems(folded: Sequence[str], stems: Collection[str], share: float) -> list[int]:
+    """Return the positions of all texts that may have this share of some stems, and of a few others, ascending.
+
+    A word contains its stem but for the last letter, and looking for that is much faster than stemming the texts.
+    """
+    roots = sorted((stem[:-1] for stem in stems), key=len, reverse=True)
+    spare = len(roots) - math.ceil(share * len(roots) - 1e-9)
+    # A text that lacks no more than `spare` has at least one of these; the longest are the rarest.
+    some = {n for root in roots[: spare + 1] for n, text in enumerate(folded) if root in text}
+    found: list[int] = []
+    for n in sorted(some):
+        text, left = folded[n], spare
+        for root in roots:
+            if root not in text:
+                left -= 1
+                if left < 0:
+                    break
+        else:
+            found.append(n)
+    return found
 
 
 def _clauses(text: str) -> list[str]:

@@ -51,7 +51,7 @@ def missing_name(claim: str, known: str, elsewhere: str) -> str:
     # A claim may be too short to show its language.
     german = (detect_language(claim) or detect_language(known)) == "de"
     starts = {w[:_SHORT_WORD] for w in there}
-    folded = plain(known)
+    folded = without_case(known)
     initials = _initials(known)
     for match in names:
         if german and not _ends_german_name(claim, match):
@@ -74,8 +74,13 @@ def missing_name(claim: str, known: str, elsewhere: str) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def plain(text: str) -> str:
+def plain(word: str) -> str:
     """Return a word in lower case without accents and possessive ending."""
+    return without_case(word)
+
+
+def without_case(text: str) -> str:
+    """Return a text without case, accents, forms of letters, and a possessive ending."""
     folded = unicodedata.normalize("NFKD", text.casefold())
     if not folded.isascii():
         folded = _MAY_COMBINE.sub(lambda m: "" if unicodedata.combining(m.group()) else m.group(), folded)

@@ -62,9 +62,23 @@ def ids(index):
     return {entity.id for entity in index.entities.find("Vane")}
 
 
-def test_without_the_setting_nothing_is_asked_and_undecided_names_stay_apart(tmp_path, write_files):
+def test_a_new_index_that_a_model_extracts_asks_by_default(tmp_path, write_files):
     model = Answers('{"same": [1], "different": []}')
     with opened(tmp_path / "index", model.chat) as index:
+        index.add(write_files(tmp_path / "papers", PAPERS), methods=["hipporag"])
+    assert len(model.prompts) == 1
+
+
+def test_an_index_of_the_parser_asks_only_if_the_setting_says_so(tmp_path, write_files):
+    model = Answers('{"same": [1], "different": []}')
+    with opened(tmp_path / "index", model.chat, extractor="nlp") as index:
+        index.add(write_files(tmp_path / "papers", PAPERS), methods=["hipporag"])
+    assert model.prompts == []
+
+
+def test_with_the_setting_at_zero_nothing_is_asked_and_undecided_names_stay_apart(tmp_path, write_files):
+    model = Answers('{"same": [1], "different": []}')
+    with opened(tmp_path / "index", model.chat, same_pairs=0) as index:
         index.add(write_files(tmp_path / "papers", PAPERS), methods=["hipporag"])
         assert ids(index) == {"jane vane", "j vane"}
         why = index.entities.why_pair("Jane Vane", "J. Vane")
@@ -131,7 +145,7 @@ def test_a_reply_that_cannot_be_used_leaves_names_apart_and_is_noted(tmp_path, w
 
 def test_the_estimate_of_documents_that_were_read_counts_the_pairs(tmp_path, write_files):
     folder = write_files(tmp_path / "papers", PAPERS)
-    with opened(tmp_path / "index", Answers("").chat) as index:
+    with opened(tmp_path / "index", Answers("").chat, same_pairs=0) as index:
         index.add(folder, methods=["hipporag"])
     model = Answers('{"same": [1], "different": []}')
     with opened(tmp_path / "index", model.chat, same_pairs=5) as index:

@@ -105,7 +105,7 @@ class RowTexts:
             left = room - len(row.summary) - 1
             more = list(self._chosen(row.descriptions, names, left)) if asked else []
             more = [d for d in more if asked & set(content_stems(d.text)) and self._cost(d) <= left]
-            return f"{row.summary} {self._dated(more)}".strip()
+            return f"{row.summary} {self._dated(more)}" if more else row.summary
         return self._dated(chosen)
 
     def _dated(self, chosen: Sequence[Description]) -> str:

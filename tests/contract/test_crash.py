@@ -314,7 +314,8 @@ def test_the_next_index_rebuilds_damaged_files_and_only_those(how, index):
         wanted = answer(index)
         for layer in ("chunk_vectors", "graph"):
             (folder,) = (index / "derived").glob(f"{layer}-*")
-                path = max((p for p in folder.iterdir() if p.suffix in (".npy", ".csr")), key=lambda p: p.stat().st_size)
+            arrays = [p for p in folder.iterdir() if p.suffix in (".npy", ".csr")]
+            path = max(arrays, key=lambda p: p.stat().st_size)
             data = path.read_bytes()
             if how == "flipped":
                 path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))

@@ -80,7 +80,7 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	@echo "installing Polygraph and its tools into $(VENV) (about a minute, once) ..."
-	$(PIP) install -e ".[local,ann,documents,parquet,eval,publish,server,web,dev]"
+	$(PIP) install -e ".[local,ann,documents,parquet,eval,postgres,publish,server,web,dev]"
 	@touch $@ $(VENV)/.local
 
 # Not npm ci: it refuses lock files without the packages of platforms that a registry does not carry.

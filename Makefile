@@ -31,7 +31,7 @@ check: lint types test
 # The packages that the adapters are for bring many others: an environment of their own.
 adapters: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/adapters
-	$(VENV)/adapters/bin/python -m pip --disable-pip-version-check -q install -e ".[server,langchain,llama-index,haystack]" hypothesis pytest
+	$(VENV)/adapters/bin/python -m pip --disable-pip-version-check -q install -e ".[server,langchain,llama-index,haystack]" hypothesis langchain-openai pytest
 	HAYSTACK_TELEMETRY_ENABLED=False $(VENV)/adapters/bin/python -m pytest tests/adapters "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/adapters.md]"
 
 # Training needs PyTorch: an environment of its own. TORCH chooses a version; without an index for the CPU, pip may bring CUDA.

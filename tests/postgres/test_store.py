@@ -28,7 +28,8 @@ def test_both_databases_have_the_same_tables(database_url, tmp_path):
         name for (name,) in sqlite.connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
     ]
     for table in tables:
-        if not table.startswith("sqlite_"):
+        # `texts` is SQLite's own: PostgreSQL keeps descriptions in their rows, and compresses them itself.
+        if not table.startswith("sqlite_") and table != "texts":
             assert list(ours.connection.columns(table)) == list(sqlite.connection.columns(table)), table
     sqlite.close()
     ours.close()

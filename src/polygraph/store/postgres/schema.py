@@ -5,6 +5,8 @@ are found by hash. `finished_state` says which tables readers see; `layer_files`
 machine can fetch them.
 """
 
+from polygraph.store.portable import PORTABLE_TABLES
+
 COMPONENT = "index"
 """Name of these tables among the migrations of a schema."""
 
@@ -111,32 +113,5 @@ ALTER TABLE layer_files ALTER content SET STORAGE EXTERNAL;
 )
 """Each brings the tables from one version to the next. A released one never changes."""
 
-STATE_TABLES = (
-    "meta",
-    "documents",
-    "unread",
-    "chunks",
-    "tables",
-    "passage_lengths",
-    "windows",
-    "entity_rows",
-    "relation_rows",
-    "reread",
-    "same_answers",
-    "entity_decisions",
-    "merges",
-    "name_pairs",
-    "lost_relations",
-    "entities",
-    "names",
-    "relations",
-    "triples",
-    "summaries",
-    "written_summaries",
-    "communities",
-    "members",
-    "reports",
-    "written",
-    "layers",
-)
+STATE_TABLES = (*PORTABLE_TABLES, "layers")
 """Tables that make up a state of the index, and are copied for readers while a writer is at work."""

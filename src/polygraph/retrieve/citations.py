@@ -1,7 +1,7 @@
 """The check of citations: each is resolved to the sentence that supports it, or removed from the text with a note."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -114,25 +114,25 @@ def judge_citations(
     Returns:
         Each group of marks with a verdict for each distinct number in it, in the order of the text.
     """
-    # Text by text, since several pieces of evidence rest on the same chunks.
-    stems = {text: frozenset(content_stems(text)) for text in dict.fromkeys(chain.from_iterable(shown))}
-    everything = "\n".join(stems)
+    everything = "\n".join(dict.fromkeys(chain.from_iterable(shown)))
     judged = []
     matches = list(_CITATION.finditer(text))
     for match, before in zip(matches, [None, *matches], strict=False):
         clause, claim = _claim_before(text[: match.start()], since=before.end() if before else 0)
         wanted = set(content_stems(claim))
-        in_text = {text: wanted & there for text, there in stems.items() if not wanted.isdisjoint(there)}
-        in_item = [set[str]().union(*(in_text[text] for text in item if text in in_text)) for item in shown]
-        shares = [len(found) / len(wanted) if wanted else 1.0 for found in in_item]
         cited = list(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
         there = [n for n in cited if 1 <= n <= len(shown)]
+        in_item = {n: _shared_stems(wanted, shown[n - 1]) for n in there}
         together = "\n".join(dict.fromkeys(chain.from_iterable(shown[n - 1] for n in there)))
         against = contradiction(clause or claim, together, given=question, elsewhere=everything)
         # Pieces that are cited together share the claim: each supports a part of it.
-        supported = set[str]().union(*(in_item[n - 1] for n in there))
+        supported = set[str]().union(*in_item.values())
         support = len(supported) / len(wanted) if wanted else 1.0
-        best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
+        best = 0.0
+        # Most claims have so much support that no other piece can have clearly more.
+        if 1.0 - support > _NEIGHBOUR_SUPPORT:
+            others = (item for n, item in enumerate(shown, 1) if n not in there)
+            best = max((len(_shared_stems(wanted, item)) / len(wanted) for item in others), default=0.0)
         # A paraphrase may share few words or none; it is at fault if another piece has clearly more of them.
         is_weak = support < _MIN_SUPPORT and best > support and best >= _MIN_SUPPORT_ELSEWHERE
         n_words = sum(word.isalnum() for word in wanted)
@@ -145,13 +145,26 @@ def judge_citations(
             because = ""
             if n not in there:
                 because = "there is no such evidence"
-            elif is_neighbour or (shares[n - 1] == 0 and support > 0 and not is_computed(claim)):
+            elif is_neighbour or (wanted and not in_item[n] and support > 0 and not is_computed(claim)):
                 because = f"its passage does not support “{claim[:80]}”"
             elif against:
                 because = f"its passage does not support {against} in “{claim[:80]}”"
             verdicts.append(CitationVerdict(n, claim, because))
         judged.append((match, tuple(verdicts)))
     return judged
+
+
+def _shared_stems(wanted: Collection[str], texts: Iterable[str]) -> set[str]:
+    """Return which of some stems any of some texts has."""
+    missing = set(wanted)
+    for text in texts:
+        if not missing:
+            break
+        folded = text.casefold()
+        # A word contains its stem but for the last letter, and looking for that is much faster than stemming the text.
+        if any(stem[:-1] in folded for stem in missing):
+            missing.difference_update(content_stems(text))
+    return set(wanted) - missing
 
 
 def _shares_a_root(wanted: set[str], text: str) -> bool:
@@ -173,18 +186,21 @@ def supporting_sentence(
         The chunk, with start and end of the sentence in it; None if no chunk shares enough words with the claim.
     """
     wanted = set(content_stems(claim))
-    # A sentence shares no more words than its chunk, so that few chunks are divided into sentences.
+    # A sentence shares no more words than its chunk has roots of them, so that few chunks are divided into sentences.
     reach: list[tuple[int, int, Chunk]] = []
     for order, span in enumerate(evidence.spans):
         chunk = chunks.get(span.chunk)
         if chunk is not None:
-            shared = len(wanted.intersection(content_stems(chunk.text)))
-            if not wanted or shared / len(wanted) >= min_support:
-                reach.append((-shared, order, chunk))
+            folded = chunk.text.casefold()
+            reach.append((-sum(stem[:-1] in folded for stem in wanted), order, chunk))
     best: tuple[int, int, Chunk, int, int] | None = None
     for least, order, chunk in sorted(reach, key=lambda found: found[:2]):
         if best is not None and (least, order) > best[:2]:
             break
+        if wanted and min_support > 0:
+            shared = len(wanted.intersection(content_stems(chunk.text)))
+            if shared / len(wanted) < min_support:
+                continue
         for begin, end in _sentences(chunk.text):
             start = after_markup(chunk.text, begin, end)
             shared = len(wanted.intersection(content_stems(chunk.text[start:end])))

@@ -2,12 +2,15 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from polygraph.text.claims.numbers import found_numbers
 from polygraph.text.language import detect_language
 
 WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+_ENDS_IN_WORD = re.compile(r"[^\W\d_]['’\-]?\Z")
+_GOES_ON_AS_WORD = re.compile(r"['’\-]?[^\W\d_]")
 SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*#-]\s*)$")
 _SHORT_WORD = 4
 """Words of this length or more may be forms of one name if their first letters are equal."""
@@ -36,16 +39,17 @@ _PAIR = re.compile(r"\b([A-Z][^\W\d_]+) ([A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)")
 def missing_name(claim: str, known: str, elsewhere: str) -> str:
     """Return the first name of a claim of which the text has no form, as "the name X"; empty if there is none."""
     introduction = _introduction(claim)
-    there = {plain(word) for word in set(WORD.findall(known))}
     names = [
         match
         for match in WORD.finditer(claim)
         if match.group()[0].isupper()
         and len(match.group()) >= 3
         and plain(match.group()) not in _ORDINARY
-        and plain(match.group()) not in there
+        and not _has_word(known, match.group())
         and not SENTENCE_START.search(claim[: match.start()])
     ]
+    there = {plain(word) for word in set(WORD.findall(known))} if names else set()
+    names = [match for match in names if plain(match.group()) not in there]
     if not names:
         return _other_bearer(claim, known, elsewhere)
     # A claim may be too short to show its language.
@@ -85,6 +89,26 @@ def without_case(text: str) -> str:
     if not folded.isascii():
         folded = _MAY_COMBINE.sub(lambda m: "" if unicodedata.combining(m.group()) else m.group(), folded)
     return folded.replace("’", "'").removesuffix("'s")
+
+
+def fold_all(texts: Sequence[str]) -> list[str]:
+    """Return each text without case and accents; all at once is many times faster."""
+    if not texts:
+        return []
+    folded = without_case("\0".join(texts)).split("\0")
+    return folded if len(folded) == len(texts) else [without_case(text) for text in texts]
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Return whether `WORD` finds a word in a text, written just so."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        before, after = text[max(0, at - 2) : at], text[end : end + 2]
+        if not _ENDS_IN_WORD.search(before) and not _GOES_ON_AS_WORD.match(after):
+            return True
+        at = text.find(word, end)
+    return False
 
 
 def _introduction(claim: str) -> int:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise, permutations
 
 from polygraph.text.claims.names import WORD, fold_all, plain
@@ -169,10 +169,9 @@ def _with_most_stems(folded: Sequence[str], stems: Collection[str], share: float
     return found
 
 
-def _with_any_stem(texts: Sequence[str], stems: Collection[str]) -> list[str]:
-    """Return all texts that have one of some stems, and a few others; by roots, as `_with_most_stems`."""
-    has_any = re.compile("|".join(re.escape(stem[:-1]) for stem in sorted(stems))).search
-    return [text for text, folded in zip(texts, fold_all(texts), strict=True) if has_any(folded)]
+def _any_root(stems: Collection[str]) -> Callable[[str], object]:
+    """Return a function that tells whether a folded text may have one of some stems, as `_with_most_stems`."""
+    return re.compile("|".join(re.escape(stem[:-1]) for stem in sorted(stems))).search
 
 
 def _clauses(text: str) -> list[str]:
@@ -211,34 +210,50 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
     if negation.search(claim) or _NEGATION.search(claim) or _IMPLICIT_NEGATION.search(claim):
         return False
     wanted = _stems(claim)
-    sentences = _with_any_stem(_SENTENCE.split(shown), wanted)
-    if not any(negation.search(sentence) for sentence in sentences):
-        return False
-    is_about = len(wanted) <= 3 or len(wanted & _stems(shown)) > 1
+    is_about: bool | None = None
     denied: set[str] = set()
-    affirmed: set[str] = set()
-    for sentence in sentences:
+    # Words that no place affirms so far; most claims soon have none, and then the rest is not read.
+    left, has_any = set(wanted), _any_root(wanted)
+    sentences = _SENTENCE.split(shown)
+    for sentence, folded in zip(sentences, fold_all(sentences), strict=True):
+        if not has_any(folded):
+            continue
         there = _stems(sentence)
-        if not wanted & there:
+        if left.isdisjoint(there):
             continue
-        if _RESERVED.search(sentence) or _IMPLICIT_NEGATION.search(sentence):
-            affirmed |= there
-            continue
-        words: list[str] = []
-        end = 0
-        for match in negation.finditer(sentence):
-            words += _ordered(sentence[end : match.start()])
-            end = match.end()
-            after, end_of_word = _denied_word(sentence, end)
-            if after:
-                if is_about:
-                    denied.add(after)
-                # It is not affirmed by standing here; other places count.
-                end = end_of_word
-            elif words and is_about:
-                denied.add(words.pop())
-        affirmed |= {*words, *_ordered(sentence[end:])}
-    return bool(wanted & (denied - affirmed))
+        affirmed = there
+        if negation.search(sentence) and not (
+            _RESERVED.search(sentence) or _IMPLICIT_NEGATION.search(sentence)
+        ):
+            if is_about is None:
+                is_about = len(wanted) <= 3 or len(wanted & _stems(shown)) > 1
+            affirmed, of_sentence = _affirmed_and_denied(sentence, negation)
+            if is_about:
+                denied |= of_sentence
+        if not left.isdisjoint(affirmed):
+            left -= affirmed
+            if not left:
+                return False
+            has_any = _any_root(left)
+    return bool(denied & left)
+
+
+def _affirmed_and_denied(sentence: str, negation: re.Pattern[str]) -> tuple[set[str], set[str]]:
+    """Return the words of a sentence that its negations leave alone, and those that they deny, as stems."""
+    denied: set[str] = set()
+    words: list[str] = []
+    end = 0
+    for match in negation.finditer(sentence):
+        words += _ordered(sentence[end : match.start()])
+        end = match.end()
+        after, end_of_word = _denied_word(sentence, end)
+        if after:
+            denied.add(after)
+            # It is not affirmed by standing here; other places count.
+            end = end_of_word
+        elif words:
+            denied.add(words.pop())
+    return {*words, *_ordered(sentence[end:])}, denied
 
 
 def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) -> bool:

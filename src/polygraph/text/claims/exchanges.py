@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
-from polygraph.text.claims.names import fold_all, plain
+from polygraph.text.claims.names import fold_all, plain, without_case
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.language import detect_language
 from polygraph.text.words import STOP_WORDS, content_stems, stem
@@ -119,17 +119,19 @@ def _words(text: str) -> set[str]:
 def _exchanged_names(claim: str, shown: str) -> str:
     if (detect_language(claim) or detect_language(shown)) == "de":  # nouns look like names
         return ""
-    sentences: list[tuple[str, str]] | None = None
+    lines: list[tuple[str, str]] | None = None
     for first, between, second in _neighbours(claim):
         a, b = plain(first.split()[-1]), plain(second.split()[-1])
         said = _verbs(between)
         if not said or a == b:
             continue
-        if sentences is None:
-            split = _SENTENCE.split(shown)
-            sentences = list(zip(split, fold_all(split), strict=True))
+        if lines is None:
+            split = shown.split("\n")
+            lines = list(zip(split, fold_all(split), strict=True))
         is_same = is_reversed = False
-        for sentence, folded in sentences:
+        near = [line for line, folded in lines if a in folded and b in folded]
+        for sentence in chain.from_iterable(map(_SENTENCE.split, near)):
+            folded = without_case(sentence)
             if a not in folded or b not in folded:
                 continue
             for one, gap, other in _neighbours(sentence):

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise, permutations
 
 from polygraph.text.claims.names import WORD, fold_all, plain
@@ -152,7 +152,7 @@ def _with_most_stems(folded: Sequence[str], stems: Collection[str], share: float
 
     A word contains its stem but for the last letter, and looking for that is much faster than stemming the texts.
     """
-    roots = sorted((stem[:-1] for stem in stems), key=len, reverse=True)
+    roots = sorted(_roots(stems), key=len, reverse=True)
     spare = len(roots) - math.ceil(share * len(roots) - 1e-9)
     # A text that lacks no more than `spare` has at least one of these; the longest are the rarest.
     some = {n for root in roots[: spare + 1] for n, text in enumerate(folded) if root in text}
@@ -169,9 +169,9 @@ def _with_most_stems(folded: Sequence[str], stems: Collection[str], share: float
     return found
 
 
-def _any_root(stems: Collection[str]) -> Callable[[str], object]:
-    """Return a function that tells whether a folded text may have one of some stems, as `_with_most_stems`."""
-    return re.compile("|".join(re.escape(stem[:-1]) for stem in sorted(stems))).search
+def _roots(stems: Collection[str]) -> list[str]:
+    """Return what a folded text must have one of if it has one of some stems, see `_with_most_stems`."""
+    return [stem[:-1] for stem in stems]
 
 
 def _clauses(text: str) -> list[str]:
@@ -213,10 +213,10 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
     is_about: bool | None = None
     denied: set[str] = set()
     # Words that no place affirms so far; most claims soon have none, and then the rest is not read.
-    left, has_any = set(wanted), _any_root(wanted)
+    left, roots = set(wanted), _roots(wanted)
     sentences = _SENTENCE.split(shown)
     for sentence, folded in zip(sentences, fold_all(sentences), strict=True):
-        if not has_any(folded):
+        if not any(root in folded for root in roots):
             continue
         there = _stems(sentence)
         if left.isdisjoint(there):
@@ -234,7 +234,7 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
             left -= affirmed
             if not left:
                 return False
-            has_any = _any_root(left)
+            roots = _roots(left)
     return bool(denied & left)
 
 

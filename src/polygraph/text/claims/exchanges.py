@@ -117,8 +117,6 @@ def _words(text: str) -> set[str]:
 
 
 def _exchanged_names(claim: str, shown: str) -> str:
-    if (detect_language(claim) or detect_language(shown)) == "de":  # nouns look like names
-        return ""
     lines: list[tuple[str, str]] | None = None
     for first, between, second in _neighbours(claim):
         a, b = plain(first.split()[-1]), plain(second.split()[-1])
@@ -141,6 +139,8 @@ def _exchanged_names(claim: str, shown: str) -> str:
                 is_same |= a in x and b in y
                 is_reversed |= b in x and a in y
         if is_reversed and not is_same:
+            if (detect_language(claim) or detect_language(shown)) == "de":  # nouns look like names
+                return ""
             return f"who is who between {first} and {second}"
     return ""
 

@@ -11,7 +11,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.claims import contradiction, is_computed, supports_number
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, shared_stems
 
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
@@ -160,10 +160,7 @@ def _shared_stems(wanted: Collection[str], texts: Iterable[str]) -> set[str]:
     for text in texts:
         if not missing:
             break
-        folded = text.casefold()
-        # A word contains its stem but for the last letter, and looking for that is much faster than stemming the text.
-        if any(stem[:-1] in folded for stem in missing):
-            missing.difference_update(content_stems(text))
+        missing -= shared_stems(missing, text)
     return set(wanted) - missing
 
 

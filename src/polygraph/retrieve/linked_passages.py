@@ -8,7 +8,7 @@ import numpy as np
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, shared_stems
 
 MANY_PASSAGES = 500
 """An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
@@ -161,8 +161,9 @@ def rank_by_statements(
     n_words: dict[str, int] = {}
     for row in rows:
         of_names = asked & set(content_stems(_names(row, names or {})))
+        others = asked - of_names
         for description in row.descriptions:
-            n = len(of_names | asked & set(content_stems(description.text)))
+            n = len(of_names) + len(shared_stems(others, description.text))
             n_words[description.chunk] = max(n, n_words.get(description.chunk, 0))
     by_cosine = rank_by_similarity(chunks, vector, index)
     found = [LinkedPassage(chunk, cosine, n_words.get(chunk, 0)) for chunk, cosine in by_cosine]

@@ -12,7 +12,7 @@ from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.statements import statement, statements
 from polygraph.text.tokens import count_tokens, truncate
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, shared_stems
 
 ROW_TOKENS = 160
 """Longest row of a table, so that a table holds many."""
@@ -104,7 +104,7 @@ class RowTexts:
             asked = self._asked - {stem for name in names for stem in content_stems(name)}
             left = room - len(row.summary) - 1
             more = list(self._chosen(row.descriptions, names, left)) if asked else []
-            more = [d for d in more if asked & set(content_stems(d.text)) and self._cost(d) <= left]
+            more = [d for d in more if shared_stems(asked, d.text) and self._cost(d) <= left]
             return f"{row.summary} {self._dated(more)}" if more else row.summary
         return self._dated(chosen)
 
@@ -133,9 +133,7 @@ class RowTexts:
                 return descriptions
         asked = self._asked - {stem for name in names for stem in content_stems(name)}
         turns = in_turns(descriptions)[:_MAX_COMPARED]
-        shared = {
-            n: len(asked.intersection(content_stems(descriptions[n].text))) if asked else 0 for n in turns
-        }
+        shared = {n: len(shared_stems(asked, descriptions[n].text)) for n in turns}
         self._read_dates([descriptions[n] for n in turns])
         kept: list[int] = []
         # Sorting is stable, so that those with equally many shared words stay in turns.

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import dot_rows
 from polygraph.errors import IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
@@ -28,6 +27,8 @@ from polygraph.text.passage import Heading
 
 _CHUNKS_KEPT = 2_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
+_ROWS_KEPT = 50_000
+"""Ids of chunks whose rows are kept, of those that were looked up last: some megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class Snapshot:
         self._filter = DocumentFilter(self.store, scope or {})
         self._chunks: dict[str, Chunk] = {}
         self._headings: dict[str, Heading] = {}
+        self._chunk_rows: dict[str, int] = {}
 
     @property
     def layers(self) -> frozenset[str]:
@@ -103,6 +105,7 @@ class Snapshot:
         scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
         scoped.versions, scoped._keeps, scoped.place = self.versions, self._keeps, self.place
         scoped._chunks, scoped._headings = self._chunks, self._headings
+        scoped._chunk_rows = self._chunk_rows
         scoped._filter = DocumentFilter(self.store, {**self.scope, **scope})
         _ = scoped.documents_allowed  # so that an unknown field is reported here
         return scoped
@@ -185,7 +188,15 @@ class Snapshot:
 
     def chunk_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of chunks by id, in the order asked for; unknown ids are left out."""
-        return self.store.documents.chunk_rows(ids)
+        known = self._chunk_rows
+        missing = [chunk for chunk in ids if chunk not in known]
+        if missing:
+            read = self.store.documents.chunk_rows(missing)
+            if len(read) <= _ROWS_KEPT:
+                # Replaced and never changed, since threads share it.
+                self._chunk_rows = {**known, **read} if len(known) + len(read) <= _ROWS_KEPT else read
+            known = {**known, **read}
+        return {chunk: known[chunk] for chunk in ids if chunk in known}
 
     def chunks_of(self, document: str) -> list[Chunk]:
         """Return the chunks of one document, in order, regardless of the filter."""
@@ -222,8 +233,8 @@ class Snapshot:
 
     def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
         """Return the cosine of some chunks with a unit vector, in the order asked for."""
-        rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
-        return np.asarray(np.round(dot_rows(rows, vector), 6), dtype=np.float32)
+        found = self._vectors("chunk_vectors").similarities(vector, np.asarray(ns, dtype=np.int64))
+        return np.asarray(np.round(found, 6), dtype=np.float32)
 
     def chunk_vectors(self, ns: Sequence[int] | NDArray[np.int64]) -> Vectors:
         """Return unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""

@@ -1,6 +1,7 @@
 """Words, stems, phrases and names of a question or a sentence, without a dictionary."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -78,6 +79,19 @@ def content_stems(text: str) -> list[str]:
     ['chang', 'scroog', 'mind']
     """
     return list(_content_stems(text))
+
+
+def shared_stems(wanted: Collection[str], text: str) -> set[str]:
+    """Return which of some stems are among the `content_stems` of a text.
+
+    >>> shared_stems(["chang", "mind", "lamp"], "What changes Scrooge's mind?") == {"chang", "mind"}
+    True
+    """
+    folded = text.casefold()
+    # A word contains its stem but for the last letter, and looking for that is much faster than stemming the text.
+    if not any(stem[:-1] in folded for stem in wanted):
+        return set()
+    return set(wanted).intersection(_content_stems(text))
 
 
 # The same passages are looked at for many claims and many questions.

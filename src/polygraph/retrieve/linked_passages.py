@@ -36,7 +36,7 @@ def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapsh
         return [e.chunks for e in entities]
     rows = index.entity_rows([e.id for e in hubs])
     hits = sorted(hit.n for hit in index.search_chunks(vector, NEAREST))
-    near = [chunk.id for chunk in index.chunks(hits)]
+    near = index.chunk_ids(hits)
     found: list[Sequence[str]] = []
     for entity in entities:
         if len(entity.chunks) <= MANY_PASSAGES:

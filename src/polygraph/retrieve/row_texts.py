@@ -5,6 +5,7 @@ the document that says it. Where a model has written a summary of all, that come
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 from types import MappingProxyType
 
 from polygraph.graph.descriptions import document_of, in_turns
@@ -179,12 +180,12 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
     wanted = {
         frozenset((rows[f.source], rows[f.target])) for f in facts if {f.source, f.target} <= rows.keys()
     }
-    found = {
-        edge.n: pair
-        for edge in index.relations_at(sorted(rows.values()))
-        if (pair := frozenset((edge.source, edge.target))) in wanted
+    # Asked for by their ends: an end may be a hub.
+    pairs = [(a, b) for pair in wanted for a, b in permutations(sorted(pair) * (3 - len(pair)), 2)]
+    relations = {
+        frozenset((rows[r.source], rows[r.target])): r
+        for _, r in sorted(index.relations(index.relation_rows(sorted(set(pairs)))).items())
     }
-    relations = {found[n]: relation for n, relation in index.relations(sorted(found)).items()}
     texts = []
     for fact in facts:
         line = triple_line(fact, names)

@@ -202,8 +202,7 @@ def pack_chunks(
     empty_because: str = "",
 ) -> Retrieval:
     """Build a retrieval from ranked chunks: the first `k` are packed, all are in the ranking."""
-    listed = index.chunks([hit.n for hit in hits])
-    chunks = listed[:k]
+    chunks = index.chunks([hit.n for hit in hits[:k]])
     headings = index.headings([c.document for c in chunks])
     items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], headings)
     counts = index.passage_tokens([c.id for c in chunks])
@@ -214,7 +213,7 @@ def pack_chunks(
         question,
         method,
         packed,
-        ranking=[c.id for c in listed],
+        ranking=index.chunk_ids([hit.n for hit in hits]),
         max_tokens=max_tokens,
         trace=trace,
         what="no passage",
@@ -269,5 +268,5 @@ def retrieved(
 
 def hits_as_json(hits: Sequence[Hit], index: Snapshot) -> Json:
     """Convert hits on chunks for a trace: ``[[chunk id, score], ...]``."""
-    chunks = index.chunks([hit.n for hit in hits])
-    return [[chunk.id, hit.score] for chunk, hit in zip(chunks, hits, strict=True)]
+    ids = index.chunk_ids([hit.n for hit in hits])
+    return [[chunk, hit.score] for chunk, hit in zip(ids, hits, strict=True)]

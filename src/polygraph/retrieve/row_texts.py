@@ -42,6 +42,7 @@ class RowTexts:
         self._dates: dict[str, str] = {}
         self._entities: dict[str, str] = {}
         self._relations: dict[str, str] = {}
+        self._shared: dict[str, set[str]] = {}
 
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
@@ -105,7 +106,7 @@ class RowTexts:
             asked = self._asked - {stem for name in names for stem in content_stems(name)}
             left = room - len(row.summary) - 1
             more = list(self._chosen(row.descriptions, names, left)) if asked else []
-            more = [d for d in more if shared_stems(asked, d.text) and self._cost(d) <= left]
+            more = [d for d in more if asked & self._asked_in(d.text) and self._cost(d) <= left]
             return f"{row.summary} {self._dated(more)}" if more else row.summary
         return self._dated(chosen)
 
@@ -134,7 +135,7 @@ class RowTexts:
                 return descriptions
         asked = self._asked - {stem for name in names for stem in content_stems(name)}
         turns = in_turns(descriptions)[:_MAX_COMPARED]
-        shared = {n: len(shared_stems(asked, descriptions[n].text)) for n in turns}
+        shared = {n: len(asked & self._asked_in(descriptions[n].text)) if asked else 0 for n in turns}
         self._read_dates([descriptions[n] for n in turns])
         kept: list[int] = []
         # Sorting is stable, so that those with equally many shared words stay in turns.
@@ -144,6 +145,13 @@ class RowTexts:
                 kept.append(n)
                 room -= cost
         return [descriptions[n] for n in sorted(kept)]
+
+    def _asked_in(self, text: str) -> set[str]:
+        """Return the words of the question in a text, which may describe several rows."""
+        found = self._shared.get(text)
+        if found is None:
+            found = self._shared[text] = shared_stems(self._asked, text)
+        return found
 
     def _cost(self, description: Description) -> int:
         """Return the characters of a statement with its date."""

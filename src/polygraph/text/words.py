@@ -89,9 +89,10 @@ def shared_stems(wanted: Collection[str], text: str) -> set[str]:
     """
     folded = text.casefold()
     # A word contains its stem but for the last letter, and looking for that is much faster than stemming the text.
-    if not any(stem[:-1] in folded for stem in wanted):
-        return set()
-    return set(wanted).intersection(_content_stems(text))
+    for stem in wanted:
+        if stem[:-1] in folded:
+            return set(wanted).intersection(_content_stems(text))
+    return set()
 
 
 # The same passages are looked at for many claims and many questions.

@@ -222,7 +222,9 @@ class Snapshot:
         scores = np.round(self._vectors("chunk_vectors").scores(vector), 6)
         return _within(scores, self._filter.chunks)
 
-    def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
+    def chunk_similarities(
+        self, vector: Vectors, ns: Sequence[int] | NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         """Return the cosine of some chunks with a unit vector, in the order asked for."""
         found = self._vectors("chunk_vectors").similarities(vector, np.asarray(ns, dtype=np.int64))
         return np.asarray(np.round(found, 6), dtype=np.float32)

@@ -50,8 +50,10 @@ def top(scores: NDArray[np.floating], k: int) -> list[Hit]:
     else:
         candidates = np.arange(len(rounded))
     order = candidates[np.lexsort((candidates, -rounded[candidates]))][:k]
+    order = order[np.isfinite(rounded[order])]
     # A float32 is written out by its shortest decimal form, which rounding alone would not give.
-    return [Hit(int(n), round(float(rounded[n]), _DECIMALS)) for n in order if np.isfinite(rounded[n])]
+    found = zip(order.tolist(), rounded[order].tolist(), strict=True)
+    return [Hit(n, round(score, _DECIMALS)) for n, score in found]
 
 
 class Rows(Protocol):

@@ -152,7 +152,7 @@ class GraphRAGLocal:
         for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
             for chunk in chunks:
                 first.setdefault(chunk, entity.name)
-        ranked = rank_by_statements(question, list(first), entities, vector, index)[:RANKED]
+        ranked = rank_by_statements(question, list(first), entities, vector, index, most=RANKED)
         whys = {
             p.chunk: f"mentions {first[p.chunk]}; what is said of an entity there has {p.n_words} of the question's "
             f"words; cosine {p.cosine:.3f} with the question"

@@ -127,7 +127,9 @@ def _exchanged_names(claim: str, shown: str) -> str:
             split = shown.split("\n")
             lines = list(zip(split, fold_all(split), strict=True))
         is_same = is_reversed = False
-        near = [line for line, folded in lines if a in folded and b in folded]
+        # A word contains its stem but for the last letter.
+        verb = plain(min(said))[:-1]
+        near = [line for line, folded in lines if a in folded and b in folded and verb in folded]
         for sentence in chain.from_iterable(map(_SENTENCE.split, near)):
             folded = without_case(sentence)
             if a not in folded or b not in folded:

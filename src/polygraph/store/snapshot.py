@@ -34,7 +34,6 @@ _STATEMENTS_KEPT = 20_000
 """Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """A relation of the graph: its row, the entity rows of its ends, and its weight."""

@@ -224,7 +224,10 @@ def test_passages_by_similarity_break_ties_by_row(index):
     found = rank_by_statements("Ada", ["d4.txt:0", "d2.txt:0", "d1.txt:0"], [], vector, index)
     assert [p.chunk for p in found] == ["d1.txt:0", "d4.txt:0", "d2.txt:0"]
     assert found[0].cosine == pytest.approx(3**-0.5, abs=1e-5)
-    assert rank_by_statements("Ada", ["d4.txt:0", "d2.txt:0", "d1.txt:0"], [], vector, index, most=2) == found[:2]
+    assert (
+        rank_by_statements("Ada", ["d4.txt:0", "d2.txt:0", "d1.txt:0"], [], vector, index, most=2)
+        == found[:2]
+    )
     assert rank_by_statements("Ada", [], [], vector, index) == []
 
 

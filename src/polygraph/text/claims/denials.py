@@ -126,8 +126,7 @@ def reversed_clause(claim: str, shown: str) -> str:
         near = [pieces[n] for n in _with_most_stems(folded, wanted, _MIN_SHARED)]
         clauses = [clause for piece in near for clause in _clauses(piece)]
         found = [
-            (clauses[n], _stems(clauses[n]))
-            for n in _with_most_stems(fold_all(clauses), wanted, _MIN_SHARED)
+            (clauses[n], _stems(clauses[n])) for n in _with_most_stems(fold_all(clauses), wanted, _MIN_SHARED)
         ]
         shares = [len(wanted & there) / len(wanted) for _, there in found]
         best = max(shares, default=0.0)

@@ -88,11 +88,23 @@ def shared_stems(wanted: Collection[str], text: str) -> set[str]:
     True
     """
     folded = text.casefold()
-    # A word contains its stem but for the last letter, and looking for that is much faster than stemming the text.
+    found = set[str]()
     for stem in wanted:
-        if stem[:-1] in folded:
-            return set(wanted).intersection(_content_stems(text))
-    return set()
+        # A word begins with its stem but for the last letter, and looking for that is much faster than stemming a text.
+        root = stem[:-1] or stem
+        at = folded.find(root)
+        while at >= 0:
+            if _begins_word(folded, at) and _content_stem(_WORD.match(folded, at)[0]) == stem:  # type: ignore[index]
+                found.add(stem)
+                break
+            at = folded.find(root, at + 1)
+    return found
+
+
+def _begins_word(text: str, at: int) -> bool:
+    """Return whether a word can begin at a place of a text that has a letter or digit."""
+    before = text[max(0, at - 2) : at]
+    return not before[-1:].isalnum() and not (before[-1:] in ("'", "’") and before[:-1].isalnum())
 
 
 # The same passages are looked at for many claims and many questions.

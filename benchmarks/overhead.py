@@ -353,20 +353,20 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
                 yield row(n_tokens, f"index, {1000 * latency:.0f} ms", state, *cells)
                 if given.verbose:
                     print(json.dumps({**found, "calls": calls}), flush=True)
-            pipe.send(0.0)
-            pipe.recv()
-            target = folder.with_name(f"{folder.name}-{given.latency[0]:g}")
-            for method, way in itertools.product(given.methods, ("Python", "HTTP")):
-                asked = questions(n_tokens, given.questions + 1, f"{given.seed} {method} {way}")
+        pipe.send(0.0)
+        pipe.recv()
+        for method, way in itertools.product(given.methods, ("Python", "HTTP")):
+            asked = questions(n_tokens, given.questions + 1, f"{given.seed} {method} {way}")
+            for state, source in states.items():
+                target = work / f"{state}-{n_tokens}-{given.latency[0]:g}"
                 found = child(source, f"ask-{way}", str(target), method, url, json.dumps(asked))
                 pipe.send(None)
                 calls = pipe.recv()
-                cells = [
-                    f"{found['cpu_ms']:.1f} ms, first {found['first_ms']:.0f}",
-                    f"{found['peak_mb']:.0f}",
-                ]
-                cells += [f"{1000 * found['wall_s']:.0f} ms", "", f"{sum(calls.values()) / len(asked):.1f}"]
-                yield row(n_tokens, f"`{method}`, {way}", state, *cells)
+                cells = [f"{found['cpu_ms']:.1f} ms, first {found['first_ms']:.0f}"]
+                cells += [f"{found['peak_mb']:.0f}", f"{1000 * found['wall_s']:.0f} ms", ""]
+                yield row(
+                    n_tokens, f"`{method}`, {way}", state, *cells, f"{sum(calls.values()) / len(asked):.1f}"
+                )
 
 
 def row(*cells: object) -> str:

@@ -211,12 +211,15 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
     wanted = _stems(claim)
     is_about: bool | None = None
     denied: set[str] = set()
-    # Words that no place affirms so far; most claims soon have none, and then the rest is not read.
+    # Words that no place affirms so far. The sentences closest to the claim come first: most claims have nothing left
+    # after one of them, and the order does not matter else.
     left, roots = set(wanted), _roots(wanted)
     sentences = _SENTENCE.split(shown)
-    for sentence, folded in zip(sentences, fold_all(sentences), strict=True):
-        if not any(root in folded for root in roots):
-            continue
+    shares = [sum([root in folded for root in roots]) for folded in fold_all(sentences)]
+    for n in sorted(range(len(sentences)), key=lambda n: -shares[n]):
+        if not shares[n]:
+            break
+        sentence = sentences[n]
         there = _stems(sentence)
         if left.isdisjoint(there):
             continue
@@ -233,7 +236,6 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
             left -= affirmed
             if not left:
                 return False
-            roots = _roots(left)
     return bool(denied & left)
 
 

@@ -145,7 +145,9 @@ def test_answers_are_points_by_method(reader):
 def test_maps_are_made_when_the_page_is_opened_and_not_for_programs(tmp_path):
     index = build(tmp_path / "papers")
     with serving({"papers": index}) as running, running.client(READ) as client:
-        assert client.post(f"{INDEX}/ask", json={"question": "Who built the Skerry Light?"}).status_code == 200
+        assert (
+            client.post(f"{INDEX}/ask", json={"question": "Who built the Skerry Light?"}).status_code == 200
+        )
         assert not list((tmp_path / "papers" / "derived").glob("layout-*"))
         assert client.get("/").status_code == 200
         until = time.monotonic() + 30

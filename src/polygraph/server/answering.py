@@ -58,7 +58,7 @@ def start(
 
 
 async def result(log: EventLog, request: Request) -> dict[str, Any]:
-    """Wait for an answer and return it whole; a client that hangs up ends the work.
+    """Wait for an answer and return it whole; a client that hangs up ends the work before its next call of a model.
 
     Raises:
         Problem: if there is none.

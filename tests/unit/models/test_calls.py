@@ -602,6 +602,24 @@ def test_map_is_bounded_and_nesting_does_not_deadlock() -> None:
         assert 1 < most <= 3
 
 
+def test_a_long_map_makes_room_for_a_short_one() -> None:
+    both, done = threading.Barrier(2, timeout=30), threading.Event()
+
+    def busy(_: int) -> None:
+        done.wait(0.01)
+
+    with Calls(None, concurrency=4) as calls:
+        long = threading.Thread(target=calls.map, args=(busy, range(10_000)))
+        long.start()
+        time.sleep(0.05)
+        try:
+            # Two threads must work for it at once, although the other map keeps all four busy.
+            calls.map(lambda _: both.wait(), range(4))
+        finally:
+            done.set()
+            long.join()
+
+
 def test_a_single_item_leaves_the_threads_to_what_it_maps_itself() -> None:
     with Calls(None, concurrency=4) as calls:
         together = threading.Barrier(4, timeout=5)

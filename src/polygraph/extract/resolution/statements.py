@@ -156,9 +156,7 @@ def _add_descriptions(
 def _may_give_other_name(text: str) -> bool:
     """Return whether `_OTHER_NAME` may occur in a text in ASCII."""
     words = frozenset(_WORD.findall(text.lower()))
-    return any(
-        not (needed := _FIRST_WORDS[word]) or not needed.isdisjoint(words) for word in _BEGINS & words
-    )
+    return any(not (needed := _FIRST_WORDS[word]) or not needed.isdisjoint(words) for word in _BEGINS & words)
 
 
 def _may_be_one(a: WindowName, b: WindowName) -> bool:

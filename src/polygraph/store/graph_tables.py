@@ -64,7 +64,10 @@ _RELATIONS = (
     "SELECT r.*, {summary}, s.id, t.id FROM relations r "
     "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
 )
-_ENTITY_STATEMENTS = "SELECT e.n, e.id, e.name, e.type, '[]', {descriptions}, '[]', e.degree, {summary} FROM entities e ORDER BY e.n"
+_ENTITY_STATEMENTS = (
+    "SELECT e.n, e.id, e.name, e.type, '[]', {descriptions}, '[]', e.degree, {summary} "
+    "FROM entities e ORDER BY e.n"
+)
 _RELATION_STATEMENTS = (
     "SELECT r.n, r.source, r.target, r.predicates, r.keywords, {descriptions}, r.weight, '[]', {summary}, s.id, "
     "t.id FROM relations r JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target ORDER BY r.n"

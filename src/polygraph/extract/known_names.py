@@ -113,7 +113,7 @@ class NameFinder:
         self, owners: Sequence[_Owners], words: Words, first: int, last: int
     ) -> list[tuple[set[int], set[int]]]:
         """Return the owners of the names that match where their words stand."""
-        small = [word[0].islower() for word in words.written[first:last]]
+        small = [word[0].islower() for word in words.written(first, last)]
         if small == [True]:
             self._common.add(words.folded[first])
         gaps = words.gaps(first, last)
@@ -143,7 +143,7 @@ def _pattern(name: str) -> _Pattern | None:
         last -= 1
     while last - first > 1 and words.folded[first] in DETERMINERS and words.gaps(first, first + 2) == ("",):
         first += 1
-    written, folded = words.written[first:last], words.folded[first:last]
+    written, folded = words.written(first, last), words.folded[first:last]
     if not written or len(written) > _MAX_WORDS or not any(c.isalpha() for word in written for c in word):
         return None
     capitals = [word[0].isupper() for word in written]

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from polygraph.records import Span, Window
@@ -38,10 +38,12 @@ class Words:
     def __init__(self, text: str) -> None:
         self._text = text
         self._spans = _word_spans(text)
-        self.written = [text[start:end] for start, end in self._spans]
-        """As written."""
-        self.folded = [_fold(word) for word in self.written]
+        self.folded = _folded_words(text, self._spans)
         """For comparison."""
+
+    def written(self, first: int, last: int) -> list[str]:
+        """Return the words ``first .. last - 1`` as written."""
+        return [self._text[start:end] for start, end in self._spans[first:last]]
 
     def gaps(self, first: int, last: int) -> tuple[str, ...]:
         """Return the characters between each two of the words ``first .. last - 1``, without white space."""
@@ -99,9 +101,7 @@ class Locator:
         self._text = window.text
         self._map = ChunkMap(window)
         self._spans = _word_spans(window.text)
-        written = [window.text[start:end] for start, end in self._spans]
-        folded = {word: _fold(word) for word in dict.fromkeys(written)}
-        self._words = [folded[word] for word in written]
+        self._words = _folded_words(window.text, self._spans)
         self._word_indices: defaultdict[str, list[int]] = defaultdict(list)
         for i, word in enumerate(self._words):
             self._word_indices[word].append(i)
@@ -153,6 +153,15 @@ class Locator:
 def _word_spans(text: str) -> list[tuple[int, int]]:
     pattern = _ASCII_WORD if text.isascii() else _WORD
     return [match.span() for match in pattern.finditer(text)]
+
+
+def _folded_words(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    if text.isascii():
+        lower = text.lower()
+        return [lower[start:end] for start, end in spans]
+    words = [text[start:end] for start, end in spans]
+    folded = {word: _fold(word) for word in dict.fromkeys(words)}
+    return [folded[word] for word in words]
 
 
 def _fold(word: str) -> str:

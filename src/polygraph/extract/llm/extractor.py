@@ -370,8 +370,8 @@ class _Support:
         self._window = window
         self._chunks = {chunk.id: chunk for chunk in window.chunks}
         self._ids = list(self._chunks)
-        self._chunks_of: dict[str, list[int]] = {}
-        """Numbers of the chunks that have a word, by its stem."""
+        self._chunks_of: dict[str, tuple[int, ...]] = {}
+        """Numbers of the chunks that have a word, ascending, by its stem."""
 
     def whole(self, chunk: str) -> Span:
         """Return the span of a whole chunk."""
@@ -391,7 +391,7 @@ class _Support:
         if not self._chunks_of:
             for i, passage in enumerate(self._chunks.values()):
                 for stem in content_stems(passage.text):
-                    self._chunks_of.setdefault(stem, []).append(i)
+                    self._chunks_of[stem] = (*self._chunks_of.get(stem, ()), i)
         own = set(content_stems(names))
         parts: dict[str, list[str]] = {}
         last = ""
@@ -412,11 +412,10 @@ class _Support:
 
     def _best(self, wanted: set[str], preferred: Sequence[str]) -> str:
         scores = [0.0] * len(self._ids)
-        for word in wanted:
-            if chunks := self._chunks_of.get(word):
-                share = 1 / len(chunks)
-                for i in chunks:
-                    scores[i] += share
+        # Many words stand in the same chunks.
+        for chunks, n in Counter(map(self._chunks_of.get, wanted)).items():
+            for i in chunks or ():
+                scores[i] += n / len(chunks)
         # The order of a set differs from run to run, and with it the last digits of a sum.
         best = round(max(scores), 9)
         if not best:

@@ -5,6 +5,7 @@ import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 
 from polygraph.records import Span, Window
@@ -19,9 +20,8 @@ _UNSPACED = (
 )
 # Vowel signs and accents that Python's \w does not include.
 _COMBINING = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
-_WORD = re.compile(rf"(?:[^\W{_UNSPACED}]++|[{_COMBINING}]++)++|[{_UNSPACED}]")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
-"""The same for texts in ASCII, in a third of the time."""
+"""A word of a text in ASCII."""
 _DETERMINER_WORDS = "the a an this that these those his her its their our my your"
 DETERMINERS = frozenset(_DETERMINER_WORDS.split())
 _APOSTROPHES = str.maketrans("’‘ʼ`", "''''")
@@ -150,8 +150,14 @@ class Locator:
         return best
 
 
+@cache
+def _word() -> re.Pattern[str]:
+    """Return the pattern of a word, which takes 40 ms to compile and three times as long to find."""
+    return re.compile(rf"(?:[^\W{_UNSPACED}]++|[{_COMBINING}]++)++|[{_UNSPACED}]")
+
+
 def _word_spans(text: str) -> list[tuple[int, int]]:
-    pattern = _ASCII_WORD if text.isascii() else _WORD
+    pattern = _ASCII_WORD if text.isascii() else _word()
     return [match.span() for match in pattern.finditer(text)]
 
 

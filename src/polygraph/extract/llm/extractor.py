@@ -414,8 +414,9 @@ class _Support:
         scores = [0.0] * len(self._ids)
         # Many words stand in the same chunks.
         for chunks, n in Counter(map(self._chunks_of.get, wanted)).items():
-            for i in chunks or ():
-                scores[i] += n / len(chunks)
+            if chunks is not None:
+                for i in chunks:
+                    scores[i] += n / len(chunks)
         # The order of a set differs from run to run, and with it the last digits of a sum.
         best = round(max(scores), 9)
         if not best:

@@ -89,18 +89,18 @@ class NameFinder:
         """Look for all names in a passage."""
         words = Words(text)
         folded, lengths = words.folded, self._lengths
-        at = 0
-        while at < len(folded):
-            step = 1
-            for length in lengths.get(folded[at], ()):
+        end = 0
+        for at in [n for n, word in enumerate(folded) if word in lengths]:
+            if at < end:
+                continue
+            for length in lengths[folded[at]]:
                 if at + length > len(folded):
                     continue
                 owners = self._owners.get(tuple(folded[at : at + length]))
                 if owners and (matching := self._matching(owners, words, at, at + length)):
                     self._add(passage, document, matching, folded[at] if length == 1 else "")
-                    step = length
+                    end = at + length
                     break
-            at += step
 
     def found(self) -> Iterator[tuple[int, list[int]]]:
         """Yield each entity with the passages in which its names were found, both ascending."""

@@ -154,9 +154,11 @@ class MentionTable:
         """Return whether none of the names has a capital."""
         return bool(self._is_lower_case[self.written[rows]].all())
 
-    def context_names(self, row: int) -> frozenset[str]:
-        """Return the base names that co-occur in the window of a row, without names that are frequent everywhere."""
-        window = int(self._windows_of(row))
+    def context_names(self, rows: Array) -> list[frozenset[str]]:
+        """Return the base names that co-occur in the window of each row, without names that are frequent everywhere."""
+        return [self._context_of(window) for window in self._windows_of(rows).tolist()]
+
+    def _context_of(self, window: int) -> frozenset[str]:
         found = self._context.get(window)
         if found is None:
             found = frozenset(self.bases[base] for base in self._names_in(np.array([window])).tolist())
@@ -198,7 +200,7 @@ class MentionTable:
                 found.append((int(row_at[position]), int(row_at[first + other]), link, predicate))
         return sorted(found)
 
-    def _windows_of(self, rows: Array | int) -> Array:
+    def _windows_of(self, rows: Array) -> Array:
         return np.searchsorted(self._window_starts, self._positions[rows], side="right") - 1
 
     def _names_in(self, windows: Array) -> Array:

@@ -175,16 +175,16 @@ def _titles_in(
     lengths: Mapping[str, list[int]],
 ) -> Iterator[tuple[str, ...]]:
     """Yield the titles in a text, from left to right."""
-    i = 0
-    while i < len(words):
-        step = 1
-        for length in lengths.get(plain[i], ()):
+    end = 0
+    for i in [n for n, word in enumerate(plain) if word in lengths]:
+        if i < end:
+            continue
+        for length in lengths[plain[i]]:
             some = tuple(plain[i : i + length])
             if len(some) == length and some in titles and _looks_like_name(words[i], words[i + length - 1]):
                 yield some
-                step = length
+                end = i + length
                 break
-        i += step
 
 
 def _capitals_in(text: str) -> Iterator[tuple[str, ...]]:

@@ -204,7 +204,8 @@ class Background(Generic[S, T]):
         """
         self._start_helpers()
         if wait and not self._job.has_workers and self._job.add_worker():
-            self._job.work()  # all threads are busy with other work
+            # All threads are busy with other work. One item at a time, since threads may be free after it.
+            self._job.work(lambda: self._job)
         outcome = self._job.next() if wait else self._job.next_if_any()
         if outcome is None:
             return None
@@ -242,6 +243,10 @@ class ThreadPool:
     def _map(self, job: _Job[S, T], todo: Sequence[S], on_done: Callable[[int], None] | None) -> list[T]:
         nested = getattr(self._thread, "is_ours", False)
         n_helpers = self._start_helpers(job, len(todo) - 1 if nested else len(todo)) if len(todo) > 1 else 0
+
+        def recruit() -> None:
+            self._start_helpers(job)
+
         results: dict[int, T] = {}
         errors: dict[int, BaseException] = {}
         waiting: RequestsWaiting | None = None
@@ -250,7 +255,7 @@ class ThreadPool:
             # A thread of the pool works too, so that there is progress when no thread is free. The main thread
             # only waits, so that Ctrl-C does not break a call in flight.
             if (nested or not n_helpers) and job.add_worker():
-                job.work()
+                job.work(recruit)
             expected = len(todo)
             while len(results) + len(errors) + n_waiting < expected:
                 # Threads that were busy with other work may be free by now.

@@ -117,10 +117,10 @@ class _Job(Generic[S, T]):
         """Process items until none are left, and none come for a while, or another job needs this thread more.
 
         Args:
-            find_other: returns such a job, or None.
+            find_other: called after each item; returns a job for which this thread leaves, or None.
 
         Returns:
-            What `find_other` found; None at the end.
+            That job; None at the end.
         """
         while True:
             with self._lock:

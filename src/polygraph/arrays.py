@@ -124,13 +124,24 @@ def batches(ends: Array, size: int | None = None) -> Iterator[tuple[int, int]]:
 
 
 def distinct(values: Array) -> Array:
-    """Return the distinct values, ascending; three times as fast as `numpy.unique` for long arrays.
+    """Return the distinct values, ascending.
+
+    Three times as fast as `numpy.unique`, whose first call imports masked arrays, which takes 40 ms.
 
     >>> distinct(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
     found = np.sort(values)
     return found[np.concatenate(([True], found[1:] != found[:-1]))] if len(found) else found
+
+
+def union(a: Array, b: Array) -> Array:
+    """Return the distinct values of two arrays, ascending.
+
+    >>> union(np.array([3, 1]), np.array([2, 1])).tolist()
+    [1, 2, 3]
+    """
+    return distinct(np.concatenate((a, b)))
 
 
 def text_hash(text: str) -> int:

@@ -89,18 +89,18 @@ class NameFinder:
         """Look for all names in a passage."""
         words = Words(text)
         folded, lengths = words.folded, self._lengths
-        at = 0
-        while at < len(folded):
-            step = 1
-            for length in lengths.get(folded[at], ()):
+        end = 0
+        for at in [n for n, word in enumerate(folded) if word in lengths]:
+            if at < end:
+                continue
+            for length in lengths[folded[at]]:
                 if at + length > len(folded):
                     continue
                 owners = self._owners.get(tuple(folded[at : at + length]))
                 if owners and (matching := self._matching(owners, words, at, at + length)):
                     self._add(passage, document, matching, folded[at] if length == 1 else "")
-                    step = length
+                    end = at + length
                     break
-            at += step
 
     def found(self) -> Iterator[tuple[int, list[int]]]:
         """Yield each entity with the passages in which its names were found, both ascending."""
@@ -113,7 +113,7 @@ class NameFinder:
         self, owners: Sequence[_Owners], words: Words, first: int, last: int
     ) -> list[tuple[set[int], set[int]]]:
         """Return the owners of the names that match where their words stand."""
-        small = [word[0].islower() for word in words.written[first:last]]
+        small = [word[0].islower() for word in words.written(first, last)]
         if small == [True]:
             self._common.add(words.folded[first])
         gaps = words.gaps(first, last)
@@ -143,7 +143,7 @@ def _pattern(name: str) -> _Pattern | None:
         last -= 1
     while last - first > 1 and words.folded[first] in DETERMINERS and words.gaps(first, first + 2) == ("",):
         first += 1
-    written, folded = words.written[first:last], words.folded[first:last]
+    written, folded = words.written(first, last), words.folded[first:last]
     if not written or len(written) > _MAX_WORDS or not any(c.isalpha() for word in written for c in word):
         return None
     capitals = [word[0].isupper() for word in written]

@@ -4,7 +4,8 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 
 from polygraph.records import Span, Window
@@ -19,7 +20,8 @@ _UNSPACED = (
 )
 # Vowel signs and accents that Python's \w does not include.
 _COMBINING = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
-_WORD = re.compile(rf"(?:[^\W{_UNSPACED}]++|[{_COMBINING}]++)++|[{_UNSPACED}]")
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
+"""A word of a text in ASCII."""
 _DETERMINER_WORDS = "the a an this that these those his her its their our my your"
 DETERMINERS = frozenset(_DETERMINER_WORDS.split())
 _APOSTROPHES = str.maketrans("’‘ʼ`", "''''")
@@ -35,11 +37,13 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._spans = [match.span() for match in _WORD.finditer(text)]
-        self.written = [text[start:end] for start, end in self._spans]
-        """As written."""
-        self.folded = [_fold(word) for word in self.written]
+        self._spans = _word_spans(text)
+        self.folded = _folded_words(text, self._spans)
         """For comparison."""
+
+    def written(self, first: int, last: int) -> list[str]:
+        """Return the words ``first .. last - 1`` as written."""
+        return [self._text[start:end] for start, end in self._spans[first:last]]
 
     def gaps(self, first: int, last: int) -> tuple[str, ...]:
         """Return the characters between each two of the words ``first .. last - 1``, without white space."""
@@ -96,10 +100,8 @@ class Locator:
     def __init__(self, window: Window) -> None:
         self._text = window.text
         self._map = ChunkMap(window)
-        written = _WORD.findall(window.text)
-        folded = {word: _fold(word) for word in dict.fromkeys(written)}
-        self._words = [folded[word] for word in written]
-        self._spans = [match.span() for match in _WORD.finditer(window.text)]
+        self._spans = _word_spans(window.text)
+        self._words = _folded_words(window.text, self._spans)
         self._word_indices: defaultdict[str, list[int]] = defaultdict(list)
         for i, word in enumerate(self._words):
             self._word_indices[word].append(i)
@@ -110,7 +112,7 @@ class Locator:
 
     def _find(self, name: str) -> list[tuple[int, int]]:
         text = _without_possessive(name.strip())
-        words = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
+        words = [(text[start:end], start, end) for start, end in _word_spans(text)]
         if not words:
             return []
         keys = [_fold(w) for w, _, _ in words]
@@ -146,6 +148,26 @@ class Locator:
             if spans and (not best or len(spans) <= len(best)):
                 best = spans
         return best
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """Return the pattern of a word, which takes 40 ms to compile and three times as long to find."""
+    return re.compile(rf"(?:[^\W{_UNSPACED}]++|[{_COMBINING}]++)++|[{_UNSPACED}]")
+
+
+def _word_spans(text: str) -> list[tuple[int, int]]:
+    pattern = _ASCII_WORD if text.isascii() else _word()
+    return [match.span() for match in pattern.finditer(text)]
+
+
+def _folded_words(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    if text.isascii():
+        lower = text.lower()
+        return [lower[start:end] for start, end in spans]
+    words = [text[start:end] for start, end in spans]
+    folded = {word: _fold(word) for word in dict.fromkeys(words)}
+    return [folded[word] for word in words]
 
 
 def _fold(word: str) -> str:

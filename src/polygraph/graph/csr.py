@@ -8,7 +8,7 @@ from typing import IO, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.arrays import members
+from polygraph.arrays import distinct, members
 
 Offsets: TypeAlias = NDArray[np.int64]
 Vertices: TypeAlias = NDArray[np.int32]
@@ -110,7 +110,7 @@ class Graph:
         >>> [part.tolist() for part in graph.edges_of([2, 1])]
         [[0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0]]
         """
-        some = np.unique(np.asarray(vertices, dtype=np.int64))
+        some = distinct(np.asarray(vertices, dtype=np.int64))
         places, owner = members(self.indptr, some)
         ends, others = some[owner], np.asarray(self.indices)[places].astype(np.int64)
         # An edge between two of the vertices is taken at its lower end.

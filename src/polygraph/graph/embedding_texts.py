@@ -74,11 +74,11 @@ def _cut(parts: list[str]) -> list[str]:
     return kept
 
 
-Rows: TypeAlias = Literal["entities", "relations", "triples", "predicates", "reports"]
+Rows: TypeAlias = Literal["names", "entities", "relations", "triples", "predicates", "reports"]
 
 RECIPES: Mapping[str, tuple[Rows, Callable[[Any], str]]] = {
     "entity_vectors": ("entities", entity_text),
-    "name_vectors": ("entities", lambda entity: entity.name[:_CHARACTERS]),
+    "name_vectors": ("names", lambda name: name[:_CHARACTERS]),
     "description_vectors": ("entities", description_text),
     "relation_vectors": ("relations", relation_text),
     "fact_vectors": ("triples", triple_text),

@@ -82,6 +82,7 @@ _SIDE_BY_SIDE = (
             "reports",
         }
     ),
+    frozenset({"synonyms", "report_vectors"}),
 )
 """Layers that stand together in `LAYERS` and mostly wait for an endpoint; all but the last only read the store."""
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from polygraph.arrays import Table
+from polygraph.arrays import Table, distinct
 from polygraph.errors import NothingExtracted
 from polygraph.extract.resolution.constraints import parse_key
 from polygraph.extract.resolution.records import ResolvedRows
@@ -138,7 +138,7 @@ def _new_names(
             entities = resolved.entity[own][rows[own]]
         else:
             entities = resolved.entity[rows]
-        found.update((resolved.ids[entity], new) for entity in np.unique(entities).tolist())
+        found.update((resolved.ids[entity], new) for entity in distinct(entities).tolist())
     return found
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polygraph.arrays import Array, Table
+from polygraph.arrays import Array, Table, distinct
 from polygraph.extract.known_names import KnownName, NameFinder
 from polygraph.extract.resolution.records import ResolvedRows
 from polygraph.records import Entity
@@ -74,5 +74,5 @@ def _names(slots: Table, resolved: ResolvedRows) -> Iterator[KnownName]:
 def _distinct_pairs(first: Array, second: Array) -> Iterator[tuple[int, int]]:
     """Yield the distinct pairs of two columns, ascending."""
     width = int(second.max(initial=0)) + 1
-    keys = np.unique(first.astype(np.int64) * width + second)
+    keys = distinct(first.astype(np.int64) * width + second)
     yield from zip((keys // width).tolist(), (keys % width).tolist(), strict=True)

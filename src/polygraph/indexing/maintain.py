@@ -281,14 +281,14 @@ class IndexWriter:
             report: receives whether everything is deleted.
             vectors: keys of the vectors in use, if every text was looked up.
         """
-        from polygraph.models.batch.forget import forget_lines
-
         store, calls = self.store, self.models.calls
         write = write_in_progress(store)
         if write is None or not write.forget:
             if write is not None or report.built:
                 finish_write(store)
             return
+        from polygraph.models.batch.forget import forget_lines
+
         if vectors is None:
             # A removal that was stopped is finished by another verb.
             write = replace(write, layers=tuple(up_to_date(store, manifest)))

@@ -23,13 +23,14 @@ def embed_graph(task: LayerTask) -> int:
         total = len(found)
     else:
         records: dict[str, Callable[[], Iterable[Any]]] = {
-            "entities": store.graph.all_entities,
-            "relations": store.graph.all_relations,
+            "names": lambda: (name for _, name in store.graph.entity_names()),
+            "entities": store.graph.entity_statements,
+            "relations": store.graph.relation_statements,
             # With names as written: embedders tell names by their capitals.
             "triples": lambda: store.graph.all_triples(by_name=True),
             "reports": store.reports.all,
         }
-        found, total = records[rows](), store.count(rows)
+        found, total = records[rows](), store.count("entities" if rows == "names" else rows)
     embedder = task.models.name_embedder
     if isinstance(embedder, TokenEmbedder):
         parts = PARTS.get(task.layer) or (lambda row: [text(row)])

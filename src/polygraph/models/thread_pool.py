@@ -4,10 +4,10 @@ import contextvars
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from polygraph.errors import RequestsWaiting
 
@@ -59,6 +59,7 @@ class _Job(Generic[S, T]):
 
     def __init__(self, function: Callable[[S], T], items: Iterable[S] = (), *, linger_s: float = 0.0) -> None:
         self._function = function
+        self._context = contextvars.copy_context()
         self._items = list(items)
         self._linger_s = linger_s
         self._outcomes: queue.SimpleQueue[_Outcome[T]] = queue.SimpleQueue()
@@ -75,6 +76,11 @@ class _Job(Generic[S, T]):
             self._lock.notify()
             return len(self._items) - 1
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether an item waits for a thread."""
+        return not self._stopped and self._n_started < len(self._items)
+
     def add_worker(self) -> bool:
         """Count one more thread that will call `work`, if there is an item for it."""
         with self._lock:
@@ -82,6 +88,11 @@ class _Job(Generic[S, T]):
             wanted = n_waiting > self._n_workers - self._n_running
             self._n_workers += wanted
             return wanted
+
+    @property
+    def n_workers(self) -> int:
+        """Threads that process items."""
+        return self._n_workers
 
     @property
     def has_workers(self) -> bool:
@@ -96,15 +107,28 @@ class _Job(Generic[S, T]):
             self._lock.notify_all()
             return self._n_started
 
-    def work(self) -> None:
-        """Process items until none are left, and none come for a while."""
+    def run(self, work: Callable[["_Job[S, T]"], None]) -> None:
+        """Call a function in the context of the caller who made this."""
+        self._context.copy().run(work, self)
+
+    def work(
+        self, find_other: "Callable[[], _Job[Any, Any] | None]" = lambda: None
+    ) -> "_Job[Any, Any] | None":
+        """Process items until none are left, and none come for a while, or another job needs this thread more.
+
+        Args:
+            find_other: called after each item; returns a job for which this thread leaves, or None.
+
+        Returns:
+            That job; None at the end.
+        """
         while True:
             with self._lock:
                 if self._linger_s:
                     self._lock.wait_for(self._has_next, self._linger_s)
                 if self._stopped or self._n_started == len(self._items):
                     self._n_workers -= 1
-                    return
+                    return None
                 i = self._n_started
                 self._n_started += 1
                 self._n_running += 1
@@ -120,6 +144,9 @@ class _Job(Generic[S, T]):
             self._outcomes.put(_Outcome(i, value, error))
             with self._lock:
                 self._n_running -= 1
+                if (other := find_other()) is not None:
+                    self._n_workers -= 1
+                    return other
 
     def _has_next(self) -> bool:
         return self._stopped or self._n_started < len(self._items)
@@ -177,7 +204,8 @@ class Background(Generic[S, T]):
         """
         self._start_helpers()
         if wait and not self._job.has_workers and self._job.add_worker():
-            self._job.work()  # all threads are busy with other work
+            # All threads are busy with other work. One item at a time, since threads may be free after it.
+            self._job.work(lambda: self._job)
         outcome = self._job.next() if wait else self._job.next_if_any()
         if outcome is None:
             return None
@@ -191,13 +219,17 @@ class ThreadPool:
     """At most `size` threads in total, however deeply calls of `map` are nested.
 
     Threads live for one call of `map`: starting a thread costs little compared to calling a model, and daemon threads
-    do not keep a program from exiting.
+    do not keep a program from exiting. Where several calls run at once, a thread that is done with an item makes room
+    for one that works for a call with fewer, so that none waits for all items of another.
     """
 
     def __init__(self, size: int) -> None:
         self._spare = threading.Semaphore(size)
         self._size = size
         self._thread = threading.local()
+        self._jobs: list[_Job[Any, Any]] = []
+        """Jobs that threads may join; replaced when one comes or goes."""
+        self._lock = threading.Lock()
 
     def map(
         self, function: Callable[[S], T], items: Iterable[S], *, on_done: Callable[[int], None] | None = None
@@ -205,8 +237,16 @@ class ThreadPool:
         """Apply the function to each item; see `Calls.map`."""
         todo = list(items)
         job = _Job(function, todo)
+        with self._offered(job):
+            return self._map(job, todo, on_done)
+
+    def _map(self, job: _Job[S, T], todo: Sequence[S], on_done: Callable[[int], None] | None) -> list[T]:
         nested = getattr(self._thread, "is_ours", False)
         n_helpers = self._start_helpers(job, len(todo) - 1 if nested else len(todo)) if len(todo) > 1 else 0
+
+        def recruit() -> None:
+            self._start_helpers(job)
+
         results: dict[int, T] = {}
         errors: dict[int, BaseException] = {}
         waiting: RequestsWaiting | None = None
@@ -215,7 +255,7 @@ class ThreadPool:
             # A thread of the pool works too, so that there is progress when no thread is free. The main thread
             # only waits, so that Ctrl-C does not break a call in flight.
             if (nested or not n_helpers) and job.add_worker():
-                job.work()
+                job.work(recruit)
             expected = len(todo)
             while len(results) + len(errors) + n_waiting < expected:
                 # Threads that were busy with other work may be free by now.
@@ -249,10 +289,22 @@ class ThreadPool:
         """Apply a function to items as they are added; see `Calls.background`."""
         job: _Job[S, T] = _Job(function, linger_s=_LINGER_S)
         try:
-            yield Background(job, lambda: self._start_helpers(job))
+            with self._offered(job):
+                yield Background(job, lambda: self._start_helpers(job))
         finally:
             job.stop()
             job.wait_until_idle()
+
+    @contextmanager
+    def _offered(self, job: _Job[Any, Any]) -> Iterator[None]:
+        """Let threads of other jobs join a job inside a ``with`` block."""
+        with self._lock:
+            self._jobs = [*self._jobs, job]
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._jobs = [other for other in self._jobs if other is not job]
 
     def _start_helpers(self, job: _Job[S, T], limit: int | None = None) -> int:
         """Start as many threads as are free and useful, at most `limit`; return how many."""
@@ -261,16 +313,21 @@ class ThreadPool:
             if not job.add_worker():
                 self._spare.release()
                 break
-            context = contextvars.copy_context()
-            threading.Thread(
-                target=context.run, args=(self._work, job), name="polygraph-call", daemon=True
-            ).start()
+            threading.Thread(target=job.run, args=(self._work,), name="polygraph-call", daemon=True).start()
             n += 1
         return n
 
-    def _work(self, job: _Job[S, T]) -> None:
+    def _work(self, job: _Job[Any, Any]) -> None:
         self._thread.is_ours = True
         try:
-            job.work()
+            other = job.work(lambda: self._neediest(job))
         finally:
             self._spare.release()
+        if other is not None:
+            self._start_helpers(other, 1)
+
+    def _neediest(self, job: _Job[Any, Any]) -> _Job[Any, Any] | None:
+        """Return the job with waiting items and the fewest threads, if it has at least two fewer than this one."""
+        others = [other for other in self._jobs if other is not job and other.has_waiting]
+        neediest = min(others, key=lambda other: other.n_workers, default=None)
+        return neediest if neediest is not None and neediest.n_workers + 1 < job.n_workers else None

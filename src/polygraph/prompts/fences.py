@@ -114,6 +114,8 @@ def neutralize(
     >>> neutralize("Who?\n\u2028 \uff3b2\uff3d x\nQUESTION: y <|im_start|>", ["Question"])
     'Who?\n\u2028 (2) x\nQUESTION; y (|im_start|)'
     """
+    if not (headings or records or "Step" in labels) and _is_plain(text):
+        return PromptText(text)
     folded = text.translate(_FOLDED)
     found = [
         match
@@ -255,6 +257,11 @@ def _structure(
     if titles:
         patterns.append(("#", re.compile(rf"^ *(?P<marks>#+) *(?:{titles})[ #:]*$", re.MULTILINE)))
     return tuple(patterns)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text in ASCII lacks the characters that all structure has but headings, records and steps."""
+    return text.isascii() and not ("<" in text or "[" in text or ":" in text)
 
 
 def _words(text: str) -> str:

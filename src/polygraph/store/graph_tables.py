@@ -64,6 +64,14 @@ _RELATIONS = (
     "SELECT r.*, {summary}, s.id, t.id FROM relations r "
     "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
 )
+_ENTITY_STATEMENTS = (
+    "SELECT e.n, e.id, e.name, e.type, '[]', {descriptions}, '[]', e.degree, {summary} "
+    "FROM entities e ORDER BY e.n"
+)
+_RELATION_STATEMENTS = (
+    "SELECT r.n, r.source, r.target, r.predicates, r.keywords, {descriptions}, r.weight, '[]', {summary}, s.id, "
+    "t.id FROM relations r JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target ORDER BY r.n"
+)
 _TABLE_OF: Mapping[SummaryKind, str] = {"entity": "entities", "relation": "relations"}
 _TRIPLES = (
     "SELECT r.*, s.{column}, t.{column} FROM triples r "
@@ -186,6 +194,18 @@ class GraphTables:
             entity_of, self._with_descriptions(self._db.iterate(f"{self._entities} ORDER BY e.n"), 5)
         )
 
+    def entity_statements(self) -> Iterator[Entity]:
+        """Yield every entity, by row, without aliases and chunks; descriptions only if there is no summary."""
+        rows = self._db.iterate(self._statements(_ENTITY_STATEMENTS, "entity", "e"))
+        yield from map(entity_of, self._with_descriptions(rows, 5))
+
+    def _statements(self, query: str, kind: SummaryKind, row: str) -> str:
+        summary, descriptions = "NULL", f"{row}.descriptions"
+        if self._db.columns("summaries"):
+            summary = _SUMMARY.format(kind=kind, row=row)
+            descriptions = f"CASE WHEN coalesce({summary}, '') = '' THEN {descriptions} ELSE '[]' END"
+        return query.format(descriptions=descriptions, summary=summary)
+
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, by row."""
         return [i for (i,) in self._db.rows("SELECT id FROM entities ORDER BY n")]
@@ -300,6 +320,11 @@ class GraphTables:
         yield from map(
             _relation, self._with_descriptions(self._db.iterate(f"{self._relations} ORDER BY r.n"), 5)
         )
+
+    def relation_statements(self) -> Iterator[Relation]:
+        """Yield every relation, by row, without chunks; descriptions only if there is no summary."""
+        rows = self._db.iterate(self._statements(_RELATION_STATEMENTS, "relation", "r"))
+        yield from map(_relation, self._with_descriptions(rows, 5))
 
     def relation_descriptions(self) -> Iterator[list[tuple[str, str]]]:
         """Yield the descriptions (text and chunk id) of every relation, by row."""

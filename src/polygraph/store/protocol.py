@@ -293,6 +293,9 @@ class GraphReader(Protocol):
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
 
+    def entity_statements(self) -> Iterator[Entity]:
+        """Yield every entity, by row, without aliases and chunks; descriptions only if there is no summary."""
+
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, by row."""
 
@@ -331,6 +334,9 @@ class GraphReader(Protocol):
 
     def all_relations(self) -> Iterator[Relation]:
         """Yield every relation, by row."""
+
+    def relation_statements(self) -> Iterator[Relation]:
+        """Yield every relation, by row, without chunks; descriptions only if there is no summary."""
 
     def relations_at(self, entities: Sequence[int]) -> list[tuple[int, int, int, float]]:
         """Return the relations of some entities as ``(row, source row, target row, weight)``, by row."""

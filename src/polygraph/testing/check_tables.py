@@ -312,6 +312,11 @@ def check_graph(store: Store) -> None:
         )
     ada, bo, cy = ENTITIES
     expect(list(graph.all_entities()), [ada, bo, cy], "entities come back as they were put, by id")
+    expect(
+        list(graph.entity_statements()),
+        [replace(entity, aliases=(), chunks=()) for entity in ENTITIES],
+        "entities come without aliases and chunks",
+    )
     expect(graph.entities_by_row([2, 99, 0]), [cy, ada], "entities by row come in the order asked for")
     expect(
         graph.entities_by_row([2, 0], most_chunks=1),
@@ -339,6 +344,11 @@ def check_graph(store: Store) -> None:
         "descriptions of entities come by row",
     )
     expect(list(graph.all_relations()), list(RELATIONS), "relations come back as they were put")
+    expect(
+        list(graph.relation_statements()),
+        [replace(relation, chunks=()) for relation in RELATIONS],
+        "relations come without chunks",
+    )
     expect(
         graph.relations_by_row([1, 0]),
         [RELATIONS[1], RELATIONS[0]],
@@ -383,6 +393,13 @@ def check_graph(store: Store) -> None:
     expect(graph.name_pairs(), list(NAME_PAIRS), "pairs of names come sorted")
     expect(graph.name_pairs("ada"), list(NAME_PAIRS[:1]), "pairs of one entity")
     _graph_triples(store)
+    with store.transaction():
+        graph.put_summaries([("entity", 0, "said of her")])
+    expect(
+        next(graph.entity_statements()),
+        replace(ada, aliases=(), chunks=(), descriptions=(), summary="said of her"),
+        "a summary stands for the descriptions",
+    )
     with store.transaction():
         graph.put(ENTITIES[:1], [], [], [])
     expect(list(graph.all_entities()), [ada], "putting a graph replaces all of the former one")

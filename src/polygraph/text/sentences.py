@@ -233,6 +233,8 @@ def _pieces(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _sanitize(text: str) -> str:
     """Replace characters that the library cannot handle, one for one, so that offsets stay valid."""
+    if text.isascii() and "(" not in text:
+        return text  # no white space of several bytes, and no list mark
     if _WIDE_SPACE.search(text):
         text = _WIDE_SPACE.sub(" ", text)
     if _BULLET.search(text):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
+from contextvars import copy_context
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -193,6 +194,8 @@ class Index:
             IndexLocked: if another process is writing.
             NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
+        from concurrent.futures import ThreadPoolExecutor
+
         from polygraph.ingest import path_text, read_documents, select
         from polygraph.store.open_store import has_index
 
@@ -202,10 +205,17 @@ class Index:
             raise IndexUnreadable(
                 f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
             )
-        # An embedder that cannot be used fails here, before any work.
-        self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
+        # An embedder that cannot be used fails here, before any work; what builds is imported while it answers.
+        with ThreadPoolExecutor(1, "polygraph-check") as threads:
+            check = threads.submit(copy_context().run, self._check_embedder)
+            import polygraph.indexing.maintain  # noqa: F401
+
+            check.result()
         with self._executor(on) as executor, self._writer(progress, wait_s, executor) as writer:
             return writer.add(loaded, [path_text(Path(p).resolve()) for p in paths], layers, extractor)
+
+    def _check_embedder(self) -> None:
+        self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
 
     def estimate(
         self,

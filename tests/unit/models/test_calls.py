@@ -602,6 +602,46 @@ def test_map_is_bounded_and_nesting_does_not_deadlock() -> None:
         assert 1 < most <= 3
 
 
+def test_a_long_map_makes_room_for_a_short_one() -> None:
+    both, done = threading.Barrier(2, timeout=30), threading.Event()
+
+    def busy(_: int) -> None:
+        done.wait(0.01)
+
+    with Calls(None, concurrency=4) as calls:
+        long = threading.Thread(target=calls.map, args=(busy, range(10_000)))
+        long.start()
+        time.sleep(0.05)
+        try:
+            # Two threads must work for it at once, although the other map keeps all four busy.
+            calls.map(lambda _: both.wait(), range(4))
+        finally:
+            done.set()
+            long.join()
+
+
+def test_a_caller_without_threads_does_one_item_and_looks_for_threads_again() -> None:
+    both, free = threading.Barrier(2, timeout=30), threading.Event()
+    with Calls(None, concurrency=2) as calls:
+        long = threading.Thread(target=calls.map, args=(lambda _: free.wait(30), range(2)))
+        long.start()
+        time.sleep(0.05)
+
+        def work(n: int) -> None:
+            if n:
+                both.wait()
+            else:
+                free.set()
+                long.join()
+                time.sleep(0.1)
+
+        with calls.background(work) as running:
+            for n in range(3):
+                running.add(n)
+            received = [running.receive() for _ in range(3)]
+    assert sorted(each[0] for each in received if each) == [0, 1, 2]
+
+
 def test_a_single_item_leaves_the_threads_to_what_it_maps_itself() -> None:
     with Calls(None, concurrency=4) as calls:
         together = threading.Barrier(4, timeout=5)

@@ -111,16 +111,20 @@ def extract(
             f"max_gleanings ({max_gleanings}) and max_records ({max_records}) must be at least 1"
         )
     extractor = _Extractor(models, models.chat, tuple(entity_types), gleaning, max_gleanings, max_records)
-    finished: queue.SimpleQueue[Extraction] = queue.SimpleQueue()
+    finished: queue.SimpleQueue[tuple[int, _Read]] = queue.SimpleQueue()
+    extractions: dict[int, Extraction] = {}
 
-    def extract_one(window: Window) -> Extraction:
-        extraction = extractor.extract(window)
-        finished.put(extraction)
-        return extraction
+    def read_one(item: tuple[int, Window]) -> None:
+        number, window = item
+        finished.put((number, extractor.read(window)))
 
     def pass_on() -> None:
-        while on_extraction is not None and not finished.empty():
-            on_extraction(finished.get())
+        # Rows are located here, so that threads make the next call at once.
+        while not finished.empty():
+            number, read = finished.get()
+            extractions[number] = extraction = read.extraction(windows[number])
+            if on_extraction is not None:
+                on_extraction(extraction)
 
     def done(n: int) -> None:
         pass_on()
@@ -128,11 +132,11 @@ def extract(
             on_done(n)
 
     try:
-        found = models.calls.map(extract_one, windows, on_done=done)
+        models.calls.map(read_one, enumerate(windows), on_done=done)
     finally:
         # Windows that were finished before an error are paid for, so they are always passed on.
         pass_on()
-    return found
+    return [extractions[number] for number in range(len(windows))]
 
 
 _TRUNCATED = "the reply was cut off at the limit of its length, so records may be missing"
@@ -146,6 +150,31 @@ def example_names() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Read:
+    """What the replies about one window say."""
+
+    found: ParsedExtraction | None
+    """None if they could not be used."""
+    problem: str
+    raw: str
+    """Replies as they were, if there was a problem."""
+
+    def extraction(self, window: Window) -> Extraction:
+        """Return the rows of the window."""
+        if self.found is None:
+            return Extraction(window=window.id, status="failed", problem=self.problem, raw=self.raw)
+        entities, relations = to_rows(self.found, window)
+        return Extraction(
+            window=window.id,
+            entities=entities,
+            relations=relations,
+            status="repaired" if self.problem else "ok",
+            problem=self.problem,
+            raw=self.raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Extractor:
     models: Models
     model: ChatModel
@@ -154,8 +183,8 @@ class _Extractor:
     max_gleanings: int
     max_records: int
 
-    def extract(self, window: Window) -> Extraction:
-        """Extract one window, with its gleanings."""
+    def read(self, window: Window) -> _Read:
+        """Have one window read, with its gleanings."""
         request = task.extract_request(
             window.text,
             title=window.title,
@@ -167,9 +196,7 @@ class _Extractor:
         try:
             found = task.extract(self.models.calls, self.model, request, parser, parser.set_finish)
         except UnusableReply as error:
-            return Extraction(
-                window=window.id, status="failed", problem=error.problem, raw=_for_storage(error.raw)
-            )
+            return _Read(None, error.problem, _for_storage(error.raw))
         problems = [f"the first reply was not usable: {fault}" for fault in parser.faults]
         if parser.finish == "length":
             problems.append(_TRUNCATED)
@@ -177,15 +204,8 @@ class _Extractor:
         if self.gleaning != "none":
             found = self._glean(window, request, found, problems, raws)
         problems += _dropped_parts(found)
-        entities, relations = to_rows(found, window)
-        return Extraction(
-            window=window.id,
-            entities=entities,
-            relations=relations,
-            status="repaired" if problems else "ok",
-            problem="; ".join(problems),
-            raw=_for_storage("\n\n".join(raws)) if problems else "",
-        )
+        raw = _for_storage("\n\n".join(raws)) if problems else ""
+        return _Read(found, "; ".join(problems), raw)
 
     def _glean(
         self,
@@ -349,8 +369,9 @@ class _Support:
     def __init__(self, window: Window) -> None:
         self._window = window
         self._chunks = {chunk.id: chunk for chunk in window.chunks}
-        self._chunks_of: dict[str, list[str]] = {}
-        """Chunks that have a word, by its stem."""
+        self._ids = list(self._chunks)
+        self._chunks_of: dict[str, tuple[int, ...]] = {}
+        """Numbers of the chunks that have a word, ascending, by its stem."""
 
     def whole(self, chunk: str) -> Span:
         """Return the span of a whole chunk."""
@@ -368,9 +389,9 @@ class _Support:
         if len(self._chunks) == 1:
             return dict.fromkeys(self._chunks, text)
         if not self._chunks_of:
-            for i, passage in self._chunks.items():
+            for i, passage in enumerate(self._chunks.values()):
                 for stem in content_stems(passage.text):
-                    self._chunks_of.setdefault(stem, []).append(i)
+                    self._chunks_of[stem] = (*self._chunks_of.get(stem, ()), i)
         own = set(content_stems(names))
         parts: dict[str, list[str]] = {}
         last = ""
@@ -390,16 +411,17 @@ class _Support:
         return {chunk: " ".join(some) for chunk, some in parts.items()}
 
     def _best(self, wanted: set[str], preferred: Sequence[str]) -> str:
-        scores = dict.fromkeys(self._chunks, 0.0)
-        for word in wanted:
-            chunks = self._chunks_of.get(word, ())
-            for i in chunks:
-                scores[i] += 1 / len(chunks)
+        scores = [0.0] * len(self._ids)
+        # Many words stand in the same chunks.
+        for chunks, n in Counter(map(self._chunks_of.get, wanted)).items():
+            if chunks is not None:
+                for i in chunks:
+                    scores[i] += n / len(chunks)
         # The order of a set differs from run to run, and with it the last digits of a sum.
-        best = round(max(scores.values()), 9)
+        best = round(max(scores), 9)
         if not best:
             return ""
-        equals = [i for i, score in scores.items() if round(score, 9) == best]
+        equals = [i for i, score in zip(self._ids, scores, strict=True) if round(score, 9) == best]
         return next((i for i in equals if i in preferred), equals[0])
 
 

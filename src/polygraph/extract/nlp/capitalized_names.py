@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from polygraph.extract.lexicon import ABBREVIATIONS, MONTHS
@@ -15,6 +16,8 @@ _DATE = re.compile(
     r"|\d{4}-\d{2}-\d{2}"
     r"|(?:1[0-9]|20)\d{2}s?)\b(?![-/.]?\d)"
 )
+_DIGIT = re.compile(r"\d")
+"""What all dates have."""
 # Every separator must be followed by a word character, which bounds backtracking.
 _TOKEN = re.compile(r"\w+(?:[’'&./-]\w+)*")
 _PARTICLES = "of de del della di da do dos du des van von der den la le les el al bin ibn ben & the"
@@ -65,7 +68,7 @@ def dates(text: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for a, b in dates(text)]
     ['6 July 1875', '1901', '1890s']
     """
-    return [match.span() for match in _DATE.finditer(text)]
+    return [match.span() for match in _DATE.finditer(text)] if _DIGIT.search(text) else []
 
 
 def name_in_title(title: str) -> str:
@@ -104,20 +107,25 @@ def capitalized_spans(text: str, *, language: str = "en") -> list[CapitalizedSpa
     """
     taken = dates(text)
     tokens = [m.span() for m in _TOKEN.finditer(text)]
-    stop = FUNCTION_WORDS.get(language, frozenset()) | FUNCTION_WORDS["en"]
+    stop = _stop_words(language)
     found = [CapitalizedSpan(a, b, date=True) for a, b in taken]
     by_noun = language in _NOUN_CAPITALS
     names = _names_among_nouns(text, tokens) if by_noun else frozenset()
-    i, first = 0, True
-    while i < len(tokens):
+    capitals = (n for n, (begin, _) in enumerate(tokens) if text[begin].isupper())
+    i = seen = 0
+    first = True
+    for n in capitals:
+        if n < i:
+            continue  # in the name before
+        if first:
+            first = not any(text[begin].isalpha() for begin, _ in tokens[seen:n])
+        i = seen = n
         begin, end = tokens[i]
-        if not text[begin].isupper() or any(a <= begin < b for a, b in taken):
-            first = first and not text[begin].isalpha()
-            i += 1
+        if any(a <= begin < b for a, b in taken):
             continue
         word = text[begin:end]
         if (first or by_noun or len(word) == 1) and word.lower() in stop:
-            first, i = False, i + 1
+            first = False
             continue
         last = _last_of_run(text, tokens, i, taken)
         if by_noun:
@@ -132,6 +140,11 @@ def capitalized_spans(text: str, *, language: str = "en") -> list[CapitalizedSpa
         first, i = False, last + 1
     found.sort(key=lambda span: (span.start, span.end))
     return found
+
+
+@cache
+def _stop_words(language: str) -> frozenset[str]:
+    return FUNCTION_WORDS.get(language, frozenset()) | FUNCTION_WORDS["en"]
 
 
 def _names_among_nouns(text: str, tokens: list[tuple[int, int]]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from json import dumps, loads
+from json import JSONEncoder, loads
 from typing import Any
 
 from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES, OFFICES, TITLE_FAMILY
@@ -10,6 +10,7 @@ from polygraph.extract.resolution.kinds import classes_conflict, kinds_conflict
 from polygraph.extract.resolution.regions import one_may_lie_in_other, regions_apart
 from polygraph.extract.resolution.romanize import is_other_script
 
+_encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _LIFETIME = 90
 """Years between two deeds that one person cannot have done."""
 _AFTERLIFE = 60
@@ -227,7 +228,7 @@ class Attributes:
         known = {
             name: sorted(value) if isinstance(value, frozenset) else value for name, value in values if value
         }
-        return dumps(known, ensure_ascii=False, separators=(",", ":"))
+        return _encode(known)
 
     @classmethod
     def from_json(cls, text: str) -> "Attributes":

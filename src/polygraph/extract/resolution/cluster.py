@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polygraph.arrays import Array
+from polygraph.arrays import Array, distinct, union
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.constraints import ConstraintKey
 from polygraph.extract.resolution.mention_table import MentionTable
@@ -69,7 +69,7 @@ class Cluster:
         """What is known of the entity."""
         if self._attributes is None:
             self._attributes = Attributes()
-            for number in np.unique(self._table.attribute_ids[self.rows]).tolist():
+            for number in distinct(self._table.attribute_ids[self.rows]).tolist():
                 self._attributes.update(self._table.attributes(number))
         return self._attributes
 
@@ -80,7 +80,7 @@ class Cluster:
         self._attributes = attributes
         self._parts += other._parts
         self._context_rows += other._context_rows
-        self._context_ids = np.union1d(self._context_ids, other._context_ids)
+        self._context_ids = union(self._context_ids, other._context_ids)
         self.constraint_keys |= other.constraint_keys
         self.size += other.size
         self._majority_type = None
@@ -95,7 +95,7 @@ class Cluster:
     def context_ids(self) -> Array:
         """Return the numbers of the names that co-occur with it, without its own; ascending."""
         for rows in self._context_rows:
-            self._context_ids = np.union1d(self._context_ids, self._table.context_ids(rows))
+            self._context_ids = union(self._context_ids, self._table.context_ids(rows))
         self._context_rows = ()
         return self._context_ids
 

@@ -6,6 +6,7 @@ Only the noun phrase at its beginning says what the entity is; names and trades 
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from polygraph.extract.lexicon import (
     ENGLISH_OCCUPATION,
@@ -113,8 +114,11 @@ _OF_OTHERS = re.compile(
 )
 _HAS_TRADE = TITLES_OF_PEOPLE | OCCUPATIONS
 _GENERAL_WORDS = frozenset().union(*FUNCTION_WORDS.values())
+_LETTERS = re.compile(r"[^\W\d_]+")
 _MAX_CHARS = 600
 _STEMS = 10
+_SHORTEST = 4
+"""Letters of a word that has a stem."""
 
 
 def describe(name: NameParts, written: str, type_: str, description: str) -> Attributes:
@@ -213,7 +217,9 @@ def _describe_thing(found: Attributes, type_: str, head: list[str], text: str) -
 def _head(text: str) -> Iterator[str]:
     """Yield the words of the noun phrase at the beginning of a description."""
     text = _COPULA.sub("", text, count=1)
-    for n, token in enumerate(_TOKEN.findall(text)[:14]):
+    # Most phrases end after a few words.
+    for n, match in enumerate(islice(_TOKEN.finditer(text), 14)):
+        token = match.group()
         word = token.casefold()
         if n == 0 and word in _ARTICLES:
             continue
@@ -275,13 +281,16 @@ def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
 
 def _stems(text: str, name: NameParts) -> Iterator[str]:
     """Yield the stems of the longer words of a description, without those of the name."""
+    words = _LETTERS.findall(text.casefold())
     of_others = set[str]()
-    if not _HAS_TRADE.isdisjoint(re.findall(r"[^\W\d_]+", text.casefold())):
+    if not _HAS_TRADE.isdisjoint(words):
         of_others = {word.casefold() for match in _OF_OTHERS.findall(text) for word in match}
         of_others &= _HAS_TRADE  # ``Sister of the inspector`` is none
-    kept = dict.fromkeys(
-        fold(word)[:STEM]
-        for word in re.findall(r"[^\W\d_]{4,}", text.casefold())
-        if word not in _GENERAL_WORDS and word not in name.words and word not in of_others
-    )
-    yield from list(kept)[:_STEMS]
+    kept: dict[str, None] = {}
+    for word in words:
+        if len(word) < _SHORTEST or word in _GENERAL_WORDS or word in name.words or word in of_others:
+            continue
+        kept[fold(word)[:STEM]] = None
+        if len(kept) == _STEMS:
+            break
+    yield from kept

@@ -162,13 +162,18 @@ def _mentions(base: str, group: Array, attribute_ids: Array, table: MentionTable
             document,
             table.name(row),
             table.attributes(number),
-            bool(table.has_namesake[row]),
-            table.context_names(row) - {base},
+            has_namesake,
+            context_names - {base},
             table.constraint_keys(row),
             table.apart_rows.get(row, frozenset()),
         )
-        for row, document, number in zip(
-            group.tolist(), table.document(group).tolist(), attribute_ids.tolist(), strict=True
+        for row, document, number, has_namesake, context_names in zip(
+            group.tolist(),
+            table.document(group).tolist(),
+            attribute_ids.tolist(),
+            table.has_namesake[group].astype(np.bool_).tolist(),
+            table.context_names(group),
+            strict=True,
         )
     ]
 

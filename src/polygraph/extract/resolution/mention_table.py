@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polygraph.arrays import Array, Table, group_order, members
+from polygraph.arrays import Array, Table, distinct, group_order, members
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.constraints import ConstraintKey, Constraints
 from polygraph.extract.resolution.name_parts import NameParts, is_capitalized, split_typed_name
@@ -154,9 +154,11 @@ class MentionTable:
         """Return whether none of the names has a capital."""
         return bool(self._is_lower_case[self.written[rows]].all())
 
-    def context_names(self, row: int) -> frozenset[str]:
-        """Return the base names that co-occur in the window of a row, without names that are frequent everywhere."""
-        window = int(self._windows_of(row))
+    def context_names(self, rows: Array) -> list[frozenset[str]]:
+        """Return the base names that co-occur in the window of each row, without names that are frequent everywhere."""
+        return [self._context_of(window) for window in self._windows_of(rows).tolist()]
+
+    def _context_of(self, window: int) -> frozenset[str]:
         found = self._context.get(window)
         if found is None:
             found = frozenset(self.bases[base] for base in self._names_in(np.array([window])).tolist())
@@ -169,12 +171,12 @@ class MentionTable:
         """Return the context names of rows of one base name, without that name, as ascending numbers."""
         if not len(rows):
             return np.zeros(0, dtype=np.int32)
-        found = self._names_in(np.unique(self._windows_of(rows)))
+        found = self._names_in(distinct(self._windows_of(rows)))
         return np.asarray(found[found != self._context_bases[self._positions[rows[0]]]])
 
     def windows(self, rows: Array) -> Array:
         """Return the numbers of the windows of rows, ascending."""
-        return np.unique(self._windows_of(rows))
+        return distinct(self._windows_of(rows))
 
     # --- building the table -------------------------------------------------------------------------
 
@@ -198,19 +200,19 @@ class MentionTable:
                 found.append((int(row_at[position]), int(row_at[first + other]), link, predicate))
         return sorted(found)
 
-    def _windows_of(self, rows: Array | int) -> Array:
+    def _windows_of(self, rows: Array) -> Array:
         return np.searchsorted(self._window_starts, self._positions[rows], side="right") - 1
 
     def _names_in(self, windows: Array) -> Array:
         positions, _ = members(self._window_starts, windows)
-        found = np.unique(self._context_bases[positions][self._is_context[positions]])
+        found = distinct(self._context_bases[positions][self._is_context[positions]])
         return np.setdiff1d(found, self._frequent, assume_unique=True)
 
     def _frequent_names(self) -> Array:
         n = len(self.documents)
         document = np.repeat(np.arange(n), np.diff(self._offsets))
-        n_named = len(np.unique(document[self._context_bases < len(self.bases)]))
-        pairs = np.unique(
+        n_named = len(distinct(document[self._context_bases < len(self.bases)]))
+        pairs = distinct(
             self._context_bases[self._is_context].astype(np.int64) * n + document[self._is_context]
         )
         counts = np.bincount(pairs // max(n, 1), minlength=len(self.bases))

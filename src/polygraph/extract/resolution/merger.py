@@ -8,7 +8,7 @@ from math import log2
 
 import numpy as np
 
-from polygraph.arrays import Array
+from polygraph.arrays import Array, distinct
 from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
 from polygraph.extract.resolution.attributes import STEM, TITLE_IN_FULL, Attributes
 from polygraph.extract.resolution.cluster import Cluster
@@ -169,7 +169,8 @@ class Merger:
     def shared_context(self, a: int, b: int) -> list[str]:
         """Return the names that co-occur with both clusters, ascending, without their own."""
         left, right = self.clusters[self.root(a)], self.clusters[self.root(b)]
-        shared = np.intersect1d(self._same_as[left.context_ids()], self._same_as[right.context_ids()])
+        first, second = (distinct(self._same_as[cluster.context_ids()]) for cluster in (left, right))
+        shared = np.intersect1d(first, second, assume_unique=True)
         own = {int(self._same_as[bisect_left(self.table.bases, cluster.base)]) for cluster in (left, right)}
         return sorted(self.table.bases[n] for n in shared.tolist() if n not in own)
 

@@ -23,7 +23,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from polygraph.arrays import Array, Table, TableBuilder
+from polygraph.arrays import Array, Table, TableBuilder, distinct
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.disambiguation import cluster_by_name
@@ -277,7 +277,7 @@ def _splits(
 ) -> tuple[SplitEntity, ...]:
     found = []
     for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
-        entities = np.unique(entity[begin:end]) if base in reasons else ()
+        entities = distinct(entity[begin:end]) if base in reasons else ()
         if len(entities) > 1:
             # Entities are numbered in the order of their ids.
             found.append(

@@ -34,14 +34,30 @@ _OTHER_NAME = re.compile(
     re.I,
 )
 _BEGINNINGS = """
-also better formerly previously originally once now commonly known nee alias aka renamed nick nickname nicknamed another
-other chemical scientific common generic brand original later former old new maiden real stage pen full short german
-french english latin abbreviated abbreviation acronym stands same auch genannt vormals ehemals geborene umbenannt connu
-connue anciennement aussi dit dite conocido conocida llamado llamada antes apodado apodada conhecido conhecida
-antigamente detto detta conosciuto conosciuta tidligere kjent
+formerly nee alias aka renamed nick nickname nicknamed abbreviated abbreviation acronym auch genannt vormals ehemals
+geborene umbenannt connu connue anciennement aussi dit dite conocido conocida llamado llamada antes apodado apodada
+conhecido conhecida antigamente detto detta conosciuto conosciuta tidligere kjent
 """
-_FIRST_WORDS = frozenset(_BEGINNINGS.split())
-"""Words in ASCII with which `_OTHER_NAME` can begin: looking them up takes a tenth of the time of a search."""
+_BEFORE_NAME = """
+another other chemical scientific common generic brand original later former old new maiden real stage pen full short
+german french english latin
+"""
+_BEFORE_CALLED = "also better previously originally once now commonly"
+_CALLED = frozenset(["known", "called", "named"])
+_FIRST_WORDS = {
+    **dict.fromkeys(_BEGINNINGS.split(), frozenset[str]()),
+    **dict.fromkeys(_BEFORE_NAME.split(), frozenset(["name"])),
+    **dict.fromkeys(_BEFORE_CALLED.split(), _CALLED),
+    "known": frozenset(["as"]),
+    "same": frozenset(["as"]),
+    "short": frozenset(["name", "for"]),
+    "stands": frozenset(["for"]),
+}
+"""Words in ASCII with which `_OTHER_NAME` can begin, each with those of which one must follow, if any.
+
+Looking them up takes a tenth of the time of a search.
+"""
+_BEGINS = frozenset(_FIRST_WORDS)
 _WORD = re.compile(r"\w+")
 _MAX_WORDS = 6
 _NEVER_EQUATED = frozenset(["date", "event", "quantity", "time", "number"])
@@ -123,7 +139,7 @@ def _add_descriptions(
         by_window[name.mention.window].setdefault(name.parts.key, n)
     for i, name in enumerate(names):
         others, text = by_window[name.mention.window], name.mention.description
-        if text.isascii() and _FIRST_WORDS.isdisjoint(_WORD.findall(text.lower())):
+        if text.isascii() and not _may_give_other_name(text):
             continue
         for match in _OTHER_NAME.finditer(text):
             words = normalize_name(match.group(2)).split()
@@ -135,6 +151,12 @@ def _add_descriptions(
                         seen.add(pair)
                         found.links[pair[0]].append((pair[1], EQUATES, match.group(1)))
                     break
+
+
+def _may_give_other_name(text: str) -> bool:
+    """Return whether `_OTHER_NAME` may occur in a text in ASCII."""
+    words = frozenset(_WORD.findall(text.lower()))
+    return any(not (needed := _FIRST_WORDS[word]) or not needed.isdisjoint(words) for word in _BEGINS & words)
 
 
 def _may_be_one(a: WindowName, b: WindowName) -> bool:

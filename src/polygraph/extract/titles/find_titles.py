@@ -88,7 +88,7 @@ def find_document_titles(texts: Sequence[str], titles: TitleFinder) -> DocumentT
     found, words = [], set[str]()
     for text in texts:
         written = _WORD.findall(text)
-        plain = [_comparable(word) for word in written]
+        plain = _all_comparable(text, written)
         found.append(sorted(titles.find(written, plain)))
         words.update(plain)
     return DocumentTitles(
@@ -175,16 +175,16 @@ def _titles_in(
     lengths: Mapping[str, list[int]],
 ) -> Iterator[tuple[str, ...]]:
     """Yield the titles in a text, from left to right."""
-    i = 0
-    while i < len(words):
-        step = 1
-        for length in lengths.get(plain[i], ()):
+    end = 0
+    for i in [n for n, word in enumerate(plain) if word in lengths]:
+        if i < end:
+            continue
+        for length in lengths[plain[i]]:
             some = tuple(plain[i : i + length])
             if len(some) == length and some in titles and _looks_like_name(words[i], words[i + length - 1]):
                 yield some
-                step = length
+                end = i + length
                 break
-        i += step
 
 
 def _capitals_in(text: str) -> Iterator[tuple[str, ...]]:
@@ -194,6 +194,14 @@ def _capitals_in(text: str) -> Iterator[tuple[str, ...]]:
             words = tuple(_comparable(w) for w in _WORD.findall(sentence[span.start : span.end]))
             if not span.date and not span.doubtful and len(words) <= _MAX_WORDS and _is_name(words):
                 yield words
+
+
+def _all_comparable(text: str, written: Sequence[str]) -> list[str]:
+    """Return all words of a text in comparable form."""
+    lower = text.lower()
+    if text.isascii() and "'s" not in lower:  # the words of the text in lower case, in one pass
+        return _WORD.findall(lower)
+    return [_comparable(word) for word in written]
 
 
 def _comparable(word: str) -> str:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import Array, Table, TableBuilder, members, offsets
+from polygraph.arrays import Array, Table, TableBuilder, distinct, members, offsets, union
 from polygraph.extract.titles.find_titles import DocumentTitles, word_hashes
 
 _COLUMNS: Mapping[str, Mapping[str, str]] = {
@@ -103,11 +103,11 @@ class TitleTable:
         """Title of the document of each passage."""
         passages, names = self.tables["titles"].shifted("passage", first), self.tables["titles"]["name"]
         linked = names != own[passages]
-        known = np.unique(self.titles[self.titles != 0])
+        known = distinct(self.titles[self.titles != 0])
         capitals = self.tables["capitals"]
         found, counts = np.unique(capitals["name"], return_counts=True)
         shared = np.setdiff1d(found[counts > 1], known, assume_unique=True)
-        keys = np.union1d(known, shared)
+        keys = union(known, shared)
         return TitleMatches(
             keys,
             _pairs(np.arange(len(own)), own, known, keys),
@@ -129,7 +129,7 @@ class TitleTable:
         wanted = [np.array(sorted(word_hashes(title)), dtype=np.uint32) for title in new]
         if not wanted:
             return found
-        rows = np.flatnonzero(among(words["hash"], np.unique(np.concatenate(wanted))))
+        rows = np.flatnonzero(among(words["hash"], distinct(np.concatenate(wanted))))
         # The documents with each word, ascending, word by word.
         word, document = words["hash"][rows], _documents(words, rows)
         order = np.argsort(word, kind="stable")

@@ -229,5 +229,7 @@ def spread(items: Sequence[T], most: int) -> list[T]:
 
 
 def _one_line(text: str) -> str:
-    # Numbers in brackets name our sources.
-    return neutralize(_BRACKET.sub(r"(\1)", one_line(text)), n_items=_ANY_NUMBER)
+    text = one_line(text)
+    if "[" in text:  # numbers in brackets name our sources
+        text = _BRACKET.sub(r"(\1)", text)
+    return neutralize(text, n_items=_ANY_NUMBER)

@@ -111,7 +111,8 @@ def write_reports(
         else models.calls.background(partial(_ask, models, max_words)) as calls
     ):
         reports.calls = calls
-        for community in sorted(wanted, key=lambda community: -community.level):
+        # Of one level, first those that the model is asked about: the rest is written while it replies.
+        for community in sorted(wanted, key=lambda each: (-each.level, len(each.entities) < MIN_SIZE)):
             reports.receive_finished(_MAX_ASKED)
             try:
                 context = contexts.build(community, reports)

@@ -79,6 +79,7 @@ def _report_line(state: EstimateState, embedder: Embedder, size: GraphSize) -> L
 def _rows(view: GraphView) -> Mapping[str, Sequence[Any]]:
     return {
         "entities": view.entities,
+        "names": [entity.name for entity in view.entities],
         "relations": view.relations,
         "triples": view.triples,
         "predicates": sorted({triple.predicate for triple in view.triples}),

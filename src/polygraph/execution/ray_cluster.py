@@ -179,18 +179,21 @@ class RayExecutor:
                 self._workers[self._workers.index(worker)] = _Handle(self._type.remote())
 
     def _check_versions(self, address: str) -> None:
-        """Start the workers and compare their versions with ours."""
-        errors = self._ray.exceptions
-        try:
-            found = self._ray.get([worker.actor.describe.remote() for worker in self._workers])
-        except errors.RayError as error:
-            raise BadInput(
-                f"the workers at {address} cannot run Polygraph: {_first_line(error)}. Install polygraph-rag "
-                f"{_versions()[1]} on every node of the cluster"
-            ) from error
-        for worker, (python, polygraph, pid) in zip(self._workers, found, strict=True):
-            worker.pid = pid
-            require_same_versions((python, polygraph), _versions())
+        """Start the workers, those that end meanwhile again, and compare their versions with ours."""
+        for losses in range(MAX_LOSSES):
+            for worker in [worker for worker in self._workers if not worker.pid]:
+                try:
+                    python, polygraph, pid = self._ray.get(worker.actor.describe.remote())
+                except self._ray.exceptions.RayError as error:
+                    if losses + 1 == MAX_LOSSES:
+                        raise BadInput(
+                            f"the workers at {address} cannot run Polygraph: {_first_line(error)}. Install "
+                            f"polygraph-rag {_versions()[1]} on every node of the cluster"
+                        ) from error
+                    self._replace(worker)
+                    continue
+                worker.pid = pid
+                require_same_versions((python, polygraph), _versions())
 
 
 def require_same_versions(theirs: tuple[str, str], ours: tuple[str, str]) -> None:

@@ -84,7 +84,12 @@ def test_a_mention_goes_with_its_document(tmp_path):
 
 
 def test_the_fields_of_a_document_mention_what_they_name_in_all_of_its_passages(tmp_path):
-    telegram = {"id": "t1", "title": "Custom House", "from": "Clerk, Wesleyan Chapel", "text": "SKY OVERCAST.\n" * 200}
+    telegram = {
+        "id": "t1",
+        "title": "Custom House",
+        "from": "Clerk, Wesleyan Chapel",
+        "text": "SKY OVERCAST.\n" * 200,
+    }
     (tmp_path / "telegrams.jsonl").write_text(json.dumps(telegram) + "\n")
     folder = index_in(tmp_path)
     with Index.open(folder, models=hashed_models(Extracts())) as index:

@@ -10,9 +10,9 @@ from polygraph.records import Metadata, Window
 _MAIL_DATE = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} \d{1,2}:\d{2}")
 FIRST_FIELDS = ("date", "author", "from", "to")
 """Fields that come first, in this order; the others follow by name."""
-HIDDEN_FIELDS = frozenset(
-    {"document", "encoding", "format", "hash", "id", "mtime", "pages", "path", "size", "source", "title"}
-)
+_HOW_READ = "creation_date document encoding format hash id mtime pages path size source title"
+_HOW_IMPORTED = "imported_from joined_from_units source_id stand_in text_unit"
+HIDDEN_FIELDS = frozenset({*_HOW_READ.split(), *_HOW_IMPORTED.split()})
 """Fields that say where and how a document was read, or repeat what stands elsewhere."""
 MAX_FIELDS = 8
 MAX_VALUE = 120

@@ -24,6 +24,8 @@ _CHARACTERS_PER_TOKEN = (3.5, 3.2, 2.9, 2.6, 2.2, 1.6)
 _MAX_COMPARED = 200
 """Descriptions of one row that are compared with the question."""
 _PREDICATES = 4
+_SENTENCE_END = (".", "!", "?", "…", ":", "。", "！", "？")
+_CLOSING = "\"'”’»)]」』"
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -177,23 +179,31 @@ class RowTexts:
             }
 
 
+def _cut(text: str) -> str:
+    """Return what fits a row, up to the end of a sentence, or of a word with an ellipsis if there is none."""
+    kept = truncate(text, ROW_TOKENS)
+    if kept == text:
+        return text
+    ends = [end for _, end in sentence_spans(text) if end <= len(kept)]
+    # The first sentence may be the statement without what is said of it.
+    return text[: ends[-1]] if ends and ends[-1] > len(kept) // 2 else f"{kept.rpartition(' ')[0] or kept} …"
+
+
 def _parts_that_fit(descriptions: Sequence[Description], room: int) -> Sequence[Description]:
     """Return different statements, those that do not fit as their sentences."""
-    first: dict[str, Description] = {}
-    for description in descriptions:
-        first.setdefault(description.text, description)
-    distinct = list(first.values())
-    if all(len(text) < room for text in first):
-        return distinct
-    return [
+    parts = (
         part
-        for d in distinct
+        for d in descriptions
         for part in (
             [replace(d, text=d.text[start:end]) for start, end in sentence_spans(d.text)]
             if len(d.text) >= room
             else [d]
         )
-    ]
+    )
+    first: dict[str, Description] = {}
+    for part in parts:
+        first.setdefault(part.text, part)
+    return list(first.values())
 
 
 def _as_sentence(text: str) -> str:
@@ -203,11 +213,11 @@ def _as_sentence(text: str) -> str:
 
     >>> _as_sentence("lent to Miss Orme\nin 1890;")
     'Lent to Miss Orme in 1890.'
-    >>> _as_sentence("pH of the water"), _as_sentence("Why?")
-    ('pH of the water.', 'Why?')
+    >>> _as_sentence("pH of the water"), _as_sentence("Why?"), _as_sentence("a clerk in 'The Carol'")
+    ('pH of the water.', 'Why?', "A clerk in 'The Carol'.")
     """
     said = " ".join(text.split()).rstrip(" ;")
-    if said and said[-1].isalnum():
+    if said and not said.rstrip(_CLOSING).endswith(_SENTENCE_END):
         said += "."
     first = said.partition(" ")[0]
     return said[:1].upper() + said[1:] if first.islower() and first.isalpha() else said
@@ -243,5 +253,5 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
         head = f"{line.rstrip('.')}."
         if fact.predicate == RELATED_TO:
             head = f"{names.get(fact.source, fact.source)} and {names.get(fact.target, fact.target)}:"
-        texts.append(truncate(" ".join([head, *map(_as_sentence, said)]) if said else line, ROW_TOKENS))
+        texts.append(_cut(" ".join([head, *map(_as_sentence, said)]) if said else line))
     return texts

@@ -151,6 +151,11 @@ def test_a_fact_without_predicate_states_what_its_passages_say():
             return {0: relation}
 
     assert fact_statements([fact], Index()) == ["Papa and Honora Vane: He sold her ship."]
+    long = " ".join(f"On day {n} he walked the pier from end to end." for n in range(30))
+    relation = replace(relation, descriptions=(Description(long, "letter:0"),))
+    [line] = fact_statements([fact], Index())
+    assert line.startswith("Papa and Honora Vane: On day 0 he walked")
+    assert line.endswith("from end to end.")
 
 
 def test_a_summary_of_a_model_stands_before_what_the_question_asks_for():

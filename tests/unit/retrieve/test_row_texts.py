@@ -1,7 +1,6 @@
 """Rows of the graph as a model reads them."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.retrieve.row_texts import RowTexts, fact_statements
@@ -144,8 +143,8 @@ def test_a_fact_without_predicate_states_what_its_passages_say():
         def entity_rows(self, ids):
             return {i: n for n, i in enumerate(ids)}
 
-        def relations_at(self, rows):
-            return [SimpleNamespace(n=0, source=0, target=1)]
+        def relation_rows(self, pairs):
+            return [0]
 
         def relations(self, rows):
             return {0: relation}

@@ -17,7 +17,7 @@ EXTRACTION_ROWS = "2"
 RESOLUTION = "4"
 """Of `extract.resolution`: which names are one entity."""
 
-KNOWN_NAMES = "known-names-1"
+KNOWN_NAMES = "known-names-2"
 """Of `extract.known_names`: in which passages the names of a model's entities are found."""
 
 EMBEDDING_TEXTS = "3"

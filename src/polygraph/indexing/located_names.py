@@ -14,13 +14,17 @@ from polygraph.extract.known_names import KnownName, NameFinder
 from polygraph.extract.resolution.records import ResolvedRows
 from polygraph.records import Entity
 from polygraph.store.protocol import Store
+from polygraph.text.passage import fields_shown
 
 Located = Mapping[int, Sequence[tuple[str, int]]]
 """By entity, as a position in `ResolvedRows.ids`: documents and ordinals of chunks, ascending."""
 
 
 def locate_names(store: Store, documents: Sequence[str], slots: Table, resolved: ResolvedRows) -> Located:
-    """Find the passages that mention the entities.
+    """Find the passages that mention the entities, in their text or in the fields of their document.
+
+    Fields such as sender and recipient stand above every passage of a document, where its text may name neither. Titles
+    do not count: their words have capitals whatever they mean.
 
     Args:
         store: with the chunks.
@@ -35,9 +39,11 @@ def locate_names(store: Store, documents: Sequence[str], slots: Table, resolved:
     finder = NameFinder(_names(slots, resolved), mentioning)
     numbers = {i: n for n, i in enumerate(documents)}
     chunks: list[tuple[str, int]] = []
-    for i, _, _ in store.documents.chunked():
+    for i, _, metadata in store.documents.headers():
+        above = [value for _, value in fields_shown(metadata)]
         for chunk in store.documents.chunks_of(i):
-            finder.read(len(chunks), numbers.get(i, -1), chunk.text)
+            for text in (*above, chunk.text):
+                finder.read(len(chunks), numbers.get(i, -1), text)
             chunks.append((i, chunk.ordinal))
     return {entity: [chunks[n] for n in passages] for entity, passages in finder.found()}
 

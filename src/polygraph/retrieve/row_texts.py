@@ -5,13 +5,15 @@ the document that says it. Where a model has written a summary of all, that come
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from types import MappingProxyType
 
 from polygraph.graph.descriptions import document_of, in_turns
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.statements import statement, statements
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.statements import RELATED_TO, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import content_stems, shared_stems
 
@@ -22,6 +24,8 @@ _CHARACTERS_PER_TOKEN = (3.5, 3.2, 2.9, 2.6, 2.2, 1.6)
 _MAX_COMPARED = 200
 """Descriptions of one row that are compared with the question."""
 _PREDICATES = 4
+_SENTENCE_END = (".", "!", "?", "…", ":", "。", "！", "？")
+_CLOSING = "\"'”’»)]」』"
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -90,7 +94,8 @@ class RowTexts:
         line = ""
         for rate in _CHARACTERS_PER_TOKEN:
             room = max(0, int(self._max_tokens * rate) - len(head) - 1)
-            line = f"{head} {self._said(row, names, room)}".strip()
+            said = self._said(row, names, room)
+            line = f"{head} {said}" if said else head.removesuffix(":")
             # The count is kept for packing.
             if count_tokens(line) <= self._max_tokens:
                 return line
@@ -98,14 +103,15 @@ class RowTexts:
         return f"{kept.rpartition(' ')[0] or kept} …"
 
     def _said(self, row: Entity | Relation, names: Sequence[str], room: int) -> str:
-        chosen = self._chosen(row.descriptions, names, room)
+        descriptions = _parts_that_fit(row.descriptions, room)
+        chosen = self._chosen(descriptions, names, room)
         if not chosen:
             return row.summary
-        if row.summary and len(chosen) < len(row.descriptions) and len(row.summary) <= room:
+        if row.summary and len(chosen) < len(descriptions) and len(row.summary) <= room:
             # A model wrote the summary from all of them; what the question asks for is added from the documents.
             asked = self._asked - {stem for name in names for stem in content_stems(name)}
             left = room - len(row.summary) - 1
-            more = list(self._chosen(row.descriptions, names, left)) if asked else []
+            more = list(self._chosen(descriptions, names, left)) if asked else []
             more = [d for d in more if asked & self._asked_in(d.text) and self._cost(d) <= left]
             return f"{row.summary} {self._dated(more)}" if more else row.summary
         return self._dated(chosen)
@@ -116,10 +122,11 @@ class RowTexts:
         dates = [self._dates[d.chunk] for d in chosen]
         parts = []
         for description, date, after in zip(chosen, dates, [*dates[1:], None], strict=True):
-            # A statement may be a part of a sentence up to a semicolon; what follows here is another one.
-            said = description.text.strip()
-            said = f"{said.rstrip(' ;')}." if said.endswith(";") else said
-            parts.append(f"{said} ({date})" if date and date != after and date not in said else said)
+            said = _as_sentence(description.text)
+            if date != after and (date or after):
+                # Without a mark, a statement of no date would seem to have that of the next.
+                said = said if date and date in said else f"{said} ({date or 'undated'})"
+            parts.append(said)
         return " ".join(parts)
 
     def _chosen(
@@ -172,6 +179,50 @@ class RowTexts:
             }
 
 
+def _cut(text: str) -> str:
+    """Return what fits a row, up to the end of a sentence, or of a word with an ellipsis if there is none."""
+    kept = truncate(text, ROW_TOKENS)
+    if kept == text:
+        return text
+    ends = [end for _, end in sentence_spans(text) if end <= len(kept)]
+    # The first sentence may be the statement without what is said of it.
+    return text[: ends[-1]] if ends and ends[-1] > len(kept) // 2 else f"{kept.rpartition(' ')[0] or kept} …"
+
+
+def _parts_that_fit(descriptions: Sequence[Description], room: int) -> Sequence[Description]:
+    """Return different statements, those that do not fit as their sentences."""
+    parts = (
+        part
+        for d in descriptions
+        for part in (
+            [replace(d, text=d.text[start:end]) for start, end in sentence_spans(d.text)]
+            if len(d.text) >= room
+            else [d]
+        )
+    )
+    first: dict[str, Description] = {}
+    for part in parts:
+        first.setdefault(part.text, part)
+    return list(first.values())
+
+
+def _as_sentence(text: str) -> str:
+    r"""Write a statement on one line, so that others can stand before and after it.
+
+    A statement may be a part of a sentence, from or up to a semicolon.
+
+    >>> _as_sentence("lent to Miss Orme\nin 1890;")
+    'Lent to Miss Orme in 1890.'
+    >>> _as_sentence("pH of the water"), _as_sentence("Why?"), _as_sentence("a clerk in 'The Carol'")
+    ('pH of the water.', 'Why?', "A clerk in 'The Carol'.")
+    """
+    said = " ".join(text.split()).rstrip(" ;")
+    if said and not said.rstrip(_CLOSING).endswith(_SENTENCE_END):
+        said += "."
+    first = said.partition(" ")[0]
+    return said[:1].upper() + said[1:] if first.islower() and first.isalpha() else said
+
+
 def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
     """Write a triple as a sentence; an end without a name in `names` by its id."""
     source, target = (names.get(end, end) for end in (triple.source, triple.target))
@@ -199,5 +250,8 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
         line = triple_line(fact, names)
         relation = relations.get(frozenset(rows.get(end, -1) for end in (fact.source, fact.target)))
         said = [d.text for d in relation.descriptions if d.chunk in fact.chunks] if relation else []
-        texts.append(truncate(" ".join([f"{line.rstrip('.')}.", *said]) if said else line, ROW_TOKENS))
+        head = f"{line.rstrip('.')}."
+        if fact.predicate == RELATED_TO:
+            head = f"{names.get(fact.source, fact.source)} and {names.get(fact.target, fact.target)}:"
+        texts.append(_cut(" ".join([head, *map(_as_sentence, said)]) if said else line))
     return texts

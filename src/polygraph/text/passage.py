@@ -10,9 +10,9 @@ from polygraph.records import Metadata, Window
 _MAIL_DATE = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} \d{1,2}:\d{2}")
 FIRST_FIELDS = ("date", "author", "from", "to")
 """Fields that come first, in this order; the others follow by name."""
-HIDDEN_FIELDS = frozenset(
-    {"document", "encoding", "format", "hash", "id", "mtime", "pages", "path", "size", "source", "title"}
-)
+_HOW_READ = "creation_date document encoding format hash id mtime pages path size source title"
+_HOW_IMPORTED = "imported_from joined_from_units source_id stand_in text_unit"
+HIDDEN_FIELDS = frozenset({*_HOW_READ.split(), *_HOW_IMPORTED.split()})
 """Fields that say where and how a document was read, or repeat what stands elsewhere."""
 MAX_FIELDS = 8
 MAX_VALUE = 120
@@ -44,27 +44,35 @@ class Heading(NamedTuple):
 
 
 def short_fields(metadata: Metadata) -> str:
-    """Write the short fields of a document on one line: date, author, from, to, then the others by name.
-
-    Texts, numbers and short lists of them count; long values, nested ones and `HIDDEN_FIELDS` do not. At most
-    `MAX_FIELDS` fields and `MAX_CHARACTERS` characters are written.
+    """Write the fields of `fields_shown` on one line.
 
     >>> short_fields({"to": "Ritson", "date": "1881-11-14", "path": "a.json", "tags": ["wreck", "lost"]})
     'date: 1881-11-14; to: Ritson; tags: wreck, lost'
     """
+    return "; ".join(f"{name}: {value}" for name, value in fields_shown(metadata))
+
+
+def fields_shown(metadata: Metadata) -> list[tuple[str, str]]:
+    """Return the short fields of a document with their values: date, author, from, to, then the others by name.
+
+    Texts, numbers and short lists of them count; long values, nested ones and `HIDDEN_FIELDS` do not. At most
+    `MAX_FIELDS` fields are returned, and as many as `short_fields` writes in `MAX_CHARACTERS` characters.
+    """
     names = {name.casefold().strip(): name for name in metadata}
     first = [name for name in FIRST_FIELDS if name in names]
     others = sorted(name for name in names if name not in FIRST_FIELDS and name not in HIDDEN_FIELDS)
-    written: list[str] = []
+    found: list[tuple[str, str]] = []
+    n_characters = 0
     for name in [*first, *others]:
         value = _value(metadata[names[name]])
         if not name or len(name) > MAX_VALUE or not value or len(value) > MAX_VALUE:
             continue
-        line = "; ".join([*written, f"{' '.join(name.split())}: {value}"])
-        if len(written) == MAX_FIELDS or len(line) > MAX_CHARACTERS:
+        shown = " ".join(name.split())
+        n_characters += len(f"{shown}: {value}") + (len("; ") if found else 0)
+        if len(found) == MAX_FIELDS or n_characters > MAX_CHARACTERS:
             break
-        written = [line] if not written else [*written, f"{' '.join(name.split())}: {value}"]
-    return "; ".join(written)
+        found.append((shown, value))
+    return found
 
 
 def _short_date(date: str) -> str:

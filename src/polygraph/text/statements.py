@@ -3,8 +3,13 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+RELATED_TO = "related to"
+"""Predicate of a triple whose row has a strength of at least 1 but neither predicate nor keywords."""
 _INFLECTED: Mapping[str, str] = MappingProxyType({"be": "is", "have": "has", "do": "does"})
 """The parser's predicates are lemmas."""
+_LEMMAS: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("am", "are", "is", "was", "were"), "be") | dict.fromkeys(("has", "had"), "have")
+)
 
 
 def statement(source: str, predicate: str, target: str) -> str:
@@ -20,13 +25,17 @@ def statement(source: str, predicate: str, target: str) -> str:
 def statements(predicates: Sequence[str], source: str, target: str) -> str:
     """Write predicates as sentences; those of the other direction begin with ``<-``.
 
-    >>> statements(["<-is father of", "be"], "Honora Vane", "Papa")
+    Of predicates that differ in the tense of "be" or "have" only, the first is written.
+
+    >>> statements(["<-is father of", "<-was father of", "be"], "Honora Vane", "Papa")
     'Papa is father of Honora Vane. Honora Vane is Papa.'
     """
-    written = []
+    written: dict[tuple[bool, str], str] = {}
     for predicate in predicates:
-        if predicate.startswith("<-"):
-            written.append(f"{statement(target, predicate.removeprefix('<-'), source)}.")
-        else:
-            written.append(f"{statement(source, predicate, target)}.")
-    return " ".join(dict.fromkeys(written))
+        name = predicate.removeprefix("<-")
+        inverse = name != predicate
+        ends = (target, source) if inverse else (source, target)
+        first, _, rest = name.partition(" ")
+        key = f"{_LEMMAS.get(first, first)} {rest}"
+        written.setdefault((inverse, key), f"{statement(ends[0], name, ends[1])}.")
+    return " ".join(dict.fromkeys(written.values()))

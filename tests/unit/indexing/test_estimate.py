@@ -27,7 +27,7 @@ from polygraph.indexing.estimate.pilot import divide_calls
 from polygraph.indexing.estimate.questions import LayerSizes, MethodPlan, question_line
 from polygraph.indexing.estimate.ranges import Estimate, Line, Range, priced_line
 from polygraph.indexing.estimate.reconcile import load_estimate, save_estimate
-from polygraph.indexing.estimate.scaling import fit_growth, nested_samples
+from polygraph.indexing.estimate.scaling import Figures, extrapolate, fit_growth, nested_samples
 from polygraph.indexing.estimate.simulated_extraction import simulate_extraction
 from polygraph.indexing.estimate.simulated_graph import simulate_graph
 from polygraph.models import Calls, Models
@@ -455,6 +455,34 @@ def test_growth_is_a_power_fitted_to_samples():
     assert grown.power == pytest.approx(0.5)
     assert grown.error == pytest.approx(0, abs=1e-6)
     assert fit_growth([100, 200, 400, 800], [10, 20, 40, 60], 8000).error > 0.3
+
+
+def test_what_other_windows_add_is_corrected_by_the_windows_that_are_known():
+    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=1, text="x", n_tokens=1)
+    windows = [
+        Window(id=f"d@{n}", document="d", ordinal=n, title="", chunks=(chunk,), text="x") for n in range(5)
+    ]
+    known = {w.id: Extraction(window=w.id, status="repaired") for w in windows[:3]}
+    of_known = Figures(entities=30, communities=7, reports=5, context_tokens=997, found_once=17)
+    of_simulated = Figures(entities=40, communities=17, reports=9, context_tokens=497, found_once=37)
+    of_all = Figures(entities=60, communities=27, reports=15, context_tokens=797, found_once=50)
+
+    def measure(some, rows):
+        if rows[0].status == "repaired":
+            return of_known
+        return of_all if len(some) == 5 else of_simulated
+
+    found = extrapolate(windows, known, lambda w: Extraction(window=w.id), measure)
+    # Three are added to both sides of a ratio: 20/40 of entities found once, 10/20 of communities, 1000/500 of tokens.
+    assert found == Figures(
+        entities=30 + 20 / 2,
+        communities=7 + 10 / 2,
+        reports=5 + 6 / 2,
+        context_tokens=997 + 300 * 2,
+        found_once=17 + 13 / 2,
+    )
+    two = dict(list(known.items())[:2])
+    assert extrapolate(windows, two, lambda w: Extraction(window=w.id), measure) is None
 
 
 def test_nested_samples_hold_each_other_and_whole_documents_first():

@@ -1,5 +1,7 @@
 """Mentions by name: an entity that a model named in one document is found in others that have its name."""
 
+import json
+
 from polygraph.models.protocols import ChatReply
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import hashed_models, scripted_chat
@@ -16,6 +18,7 @@ REPLIES = {
     "relation | Wesleyan Chapel | Custom House | dented ball on | damage | 5 | It dented the ball.\nEND",
     "bees": "entity | Bees | object | Left in a will.\nEND",
     "Soup": "entity | Pudding | object | The last course.\nEND",
+    "OVERCAST": "entity | Sky | object | Overcast.\nEND",
 }
 
 
@@ -78,3 +81,22 @@ def test_names_of_a_parser_are_not_looked_for(tmp_path):
 
 def test_a_mention_goes_with_its_document(tmp_path):
     assert chunks_of(index_in(tmp_path, removed=["will.txt"]), "Wesleyan Chapel")[0] == ("register.txt:0",)
+
+
+def test_the_fields_of_a_document_mention_what_they_name_in_all_of_its_passages(tmp_path):
+    telegram = {
+        "id": "t1",
+        "title": "Custom House",
+        "from": "Clerk, Wesleyan Chapel",
+        "text": "SKY OVERCAST.\n" * 200,
+    }
+    (tmp_path / "telegrams.jsonl").write_text(json.dumps(telegram) + "\n")
+    folder = index_in(tmp_path)
+    with Index.open(folder, models=hashed_models(Extracts())) as index:
+        index.add(tmp_path / "telegrams.jsonl", methods=["hipporag"])
+    found, rows = chunks_of(folder, "Wesleyan Chapel")
+    passages = [chunk for chunk in found if "t1" in chunk]
+    assert len(passages) > 1
+    assert found == ("register.txt:0", *passages, "will.txt:0")
+    assert len(rows) == len(found)
+    assert chunks_of(folder, "Custom House")[0] == ("register.txt:0",)  # a title is no field

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from polygraph.records import Description, Entity, Relation
-from polygraph.retrieve.row_texts import RowTexts
+from polygraph.records import Description, Entity, Relation, Triple
+from polygraph.retrieve.row_texts import RowTexts, fact_statements
 from polygraph.text.passage import Heading
 from polygraph.text.statements import statements
 from polygraph.text.tokens import count_tokens
@@ -45,7 +45,7 @@ def test_a_relation_without_predicate_names_both_ends_and_its_keywords():
         id="honora vane | papa", source="honora vane", target="papa", predicates=(), keywords=("trade",),
         descriptions=(), weight=1.0, chunks=(),
     )  # fmt: skip
-    assert RowTexts(Names()).relation(relation) == "Honora Vane and Papa (trade):"
+    assert RowTexts(Names()).relation(relation) == "Honora Vane and Papa (trade)"
 
 
 def test_what_is_said_on_one_day_shares_its_date():
@@ -106,6 +106,55 @@ def test_a_part_of_a_sentence_ends_like_a_sentence():
         entity(("Keeper since 1865;", "letter:0"), ("Censured in 1881.", "news:0"))
     )
     assert line == "Papa (person): Keeper since 1865. (1887-05-03) Censured in 1881."
+
+
+def test_a_statement_of_no_date_does_not_seem_to_have_that_of_the_next():
+    line = RowTexts(Names()).entity(entity(("Owns a ship.", "news:0"), ("Sold it.", "letter:0")))
+    assert line == "Papa (person): Owns a ship. (undated) Sold it. (1887-05-03)"
+
+
+def test_statements_are_sentences_on_one_line_and_none_is_repeated():
+    said = [("of Culverness;", "a:0"), ("Owns a ship\n\nor two", "b:0"), ("of Culverness;", "c:0")]
+    assert RowTexts(Names()).entity(entity(*said)) == "Papa (person): Of Culverness. Owns a ship or two."
+
+
+def test_of_a_long_statement_the_sentences_that_the_question_asks_for_are_shown():
+    long = " ".join(f"On day {n} he walked the pier from end to end and back." for n in range(30))
+    row = entity((f"{long} He sold the barque to a chandler. {long}", "a:0"))
+    line = RowTexts(Names(), "To whom did Papa sell the barque?", max_tokens=60).entity(row)
+    assert "He sold the barque to a chandler." in line
+    assert not line.endswith("…")
+
+
+def test_an_entity_of_which_nothing_is_said_has_no_colon():
+    assert RowTexts(Names()).entity(entity()) == "Papa (person)"
+
+
+def test_a_fact_without_predicate_states_what_its_passages_say():
+    relation = Relation(
+        id="honora vane | papa", source="honora vane", target="papa", predicates=(), keywords=(),
+        descriptions=(Description("he sold her ship", "letter:0"),), weight=1.0, chunks=("letter:0",),
+    )  # fmt: skip
+    fact = Triple(
+        id="f", source="papa", predicate="related to", target="honora vane", chunks=("letter:0",), weight=1.0
+    )
+
+    class Index(Names):
+        def entity_rows(self, ids):
+            return {i: n for n, i in enumerate(ids)}
+
+        def relation_rows(self, pairs):
+            return [0]
+
+        def relations(self, rows):
+            return {0: relation}
+
+    assert fact_statements([fact], Index()) == ["Papa and Honora Vane: He sold her ship."]
+    long = " ".join(f"On day {n} he walked the pier from end to end." for n in range(30))
+    relation = replace(relation, descriptions=(Description(long, "letter:0"),))
+    [line] = fact_statements([fact], Index())
+    assert line.startswith("Papa and Honora Vane: On day 0 he walked")
+    assert line.endswith("from end to end.")
 
 
 def test_a_summary_of_a_model_stands_before_what_the_question_asks_for():

@@ -19,6 +19,10 @@ def test_date_and_parties_come_first_and_the_others_by_name():
 
 def test_what_says_how_a_document_was_read_is_left_out():
     assert short_fields({"path": "a.txt", "format": "txt", "pages": [0, 12], "id": "7", "title": "A"}) == ""
+    assert (
+        short_fields({"imported_from": "msgraphrag", "creation_date": "2026-01-20", "author": "A"})
+        == "author: A"
+    )
 
 
 def test_long_nested_and_empty_values_are_no_fields():

@@ -23,11 +23,10 @@ from polygraph.graph.merge.description_selection import DescriptionSelection, Re
 from polygraph.graph.merge.rows import RowKind, Rows
 from polygraph.memory import trim_heap
 from polygraph.records import Entity, Relation, Triple
+from polygraph.text.statements import RELATED_TO
 
 MAX_DESCRIPTIONS = 50
 """Most descriptions kept for one entity or relation."""
-RELATED_TO = "related to"
-"""Predicate of a triple whose row has a strength of at least 1 but neither predicate nor keywords."""
 SEPARATOR = " | "
 """Stands between the parts of an id."""
 _BATCH = 1 << 14

@@ -63,7 +63,7 @@ def _chunk_line(state: EstimateState, embedder: Embedder) -> Line:
 def _report_line(state: EstimateState, embedder: Embedder, size: GraphSize) -> Line:
     length = (state.report_lengths or report_lengths(state, 0))[1]
     mean = length.tokens(size.context_tokens or 500.0)
-    n_by_model = size.reports.mid + size.free * size.community_share
+    n_by_model = size.reports.mid + size.free * size.report_share
     if n_by_model:
         # Communities about which the model is not asked have a sentence or two.
         share = min(1.0, n_by_model / max(1.0, size.communities.mid))

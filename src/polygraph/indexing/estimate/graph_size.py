@@ -16,7 +16,13 @@ from polygraph.indexing.estimate.model_profile import (
 from polygraph.indexing.estimate.pilot import write_pilot_reports
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.indexing.estimate.ranges import ZERO, Line, Range, low_mid_high, priced_line
-from polygraph.indexing.estimate.scaling import MAX_SIMULATED, extrapolate, fit_growth, nested_samples
+from polygraph.indexing.estimate.scaling import (
+    MAX_SIMULATED,
+    Figures,
+    extrapolate,
+    fit_growth,
+    nested_samples,
+)
 from polygraph.indexing.estimate.simulated_extraction import simulate_extraction
 from polygraph.indexing.estimate.simulated_graph import SimulatedGraph, simulate_graph
 from polygraph.models import ChatModel
@@ -47,6 +53,8 @@ class GraphSize:
     """The largest graph that was simulated."""
     community_share: float = 1.0
     """Communities of the index for each simulated one."""
+    report_share: float = 1.0
+    """Reports of the index for each simulated one."""
     entity_share: float = 1.0
     context_tokens: float = 0.0
     """Tokens of a report's context, on average."""
@@ -54,13 +62,13 @@ class GraphSize:
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """The largest simulated graph, and how its figures continue: entities, communities, tokens of contexts."""
+    """The largest simulated graph, and how its figures continue."""
 
     graph: SimulatedGraph
-    figures: tuple[float, float, float]
-    shares: list[float]
+    figures: Figures
+    shares: Figures
     """Factors from `figures` to the whole index."""
-    errors: list[float]
+    errors: Figures
     unknown: float
     """Square root of the share of windows without known rows."""
 
@@ -98,17 +106,21 @@ def _size(
     state: EstimateState, profile: ModelProfile, length: ReportLength, writes_reports: bool
 ) -> GraphSize:
     run = _simulate(state, profile, length, writes_reports)
-    n_entities, n_communities, context_tokens = run.figures
-    entity_share, community_share, context_share = run.shares
-    size = GraphSize(simulated=run.graph, community_share=community_share, entity_share=entity_share)
-    size.entities = Range.with_relative_error(n_entities * entity_share, run.errors[0])
-    size.communities = Range.with_relative_error(n_communities * community_share, run.errors[1])
+    figures, shares, errors = run.figures, run.shares, run.errors
+    size = GraphSize(
+        simulated=run.graph,
+        community_share=shares.communities,
+        report_share=shares.reports,
+        entity_share=shares.entities,
+    )
+    size.entities = Range.with_relative_error(figures.entities * shares.entities, errors.entities)
+    size.communities = Range.with_relative_error(figures.communities * shares.communities, errors.communities)
     chat = state.models.chat
     if not writes_reports or chat is None or not run.graph.communities:
         return size
     instructions, max_context = _report_instructions(state), _max_context(state)
-    growth = context_share / community_share
-    size.context_tokens = context_tokens / max(1, len(run.graph.contexts)) * growth
+    growth = shares.context_tokens / shares.reports if shares.reports else 1.0
+    size.context_tokens = figures.context_tokens / max(1, len(run.graph.contexts)) * growth
     reads = writes = n_paid = 0.0
     for context in run.graph.contexts:
         request = report_task.report_request(context.text, max_words=state.plan.manifest.report_words)
@@ -119,10 +131,10 @@ def _size(
         n_paid += 1
         reads += min(n, max_context) + instructions
         writes += length.tokens(n)
-    error = run.errors[1]
-    size.reports = Range.with_relative_error(n_paid * community_share, error)
-    size.reads = Range.with_relative_error(reads * community_share, error + run.errors[2] / 2)
-    size.writes = Range.with_relative_error(writes * community_share, error + run.unknown * 0.1)
+    error = errors.reports
+    size.reports = Range.with_relative_error(n_paid * shares.reports, error)
+    size.reads = Range.with_relative_error(reads * shares.reports, error + errors.context_tokens / 2)
+    size.writes = Range.with_relative_error(writes * shares.reports, error + run.unknown * 0.1)
     return size
 
 
@@ -144,13 +156,13 @@ def _simulate(
     measured = []
     for some in samples:
         last = run(some, (state.extractions.get(w.id) or rows_of(w) for w in some))
-        measured.append(_figures(last))
-    shares, errors = [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]
+        measured.append(_figures(last, some))
+    shares, errors = Figures(1, 1, 1, 1, 1), Figures(0, 0, 0, 0, 0)
     if len(samples) > 1:
         sizes = [len(some) for some in samples]
         grown = [fit_growth(sizes, values, len(windows)) for values in zip(*measured, strict=True)]
-        shares = [(len(windows) / sizes[-1]) ** g.power for g in grown]
-        errors = [g.error for g in grown]
+        shares = Figures(*((len(windows) / sizes[-1]) ** g.power for g in grown))
+        errors = Figures(*(g.error for g in grown))
         state.notes.append(
             f"the graph was simulated on {sizes[-1]:,} of {len(windows):,} windows; communities grow with the "
             f"number of windows to the power {grown[1].power:.2f}, by {', '.join(f'{s:,}' for s in sizes)} windows"
@@ -158,23 +170,25 @@ def _simulate(
     known = sum(w.id in state.extractions for w in samples[-1]) / max(1, len(samples[-1]))
     if known < 1:
         corrected = extrapolate(
-            samples[-1], state.extractions, rows_of, lambda w, rows: _figures(run(w, rows))
+            samples[-1], state.extractions, rows_of, lambda w, rows: _figures(run(w, rows), w)
         )
         if corrected is not None:
-            # The more rows are known, the better the mixed simulation, in which few rows are simulated.
-            blend = [known * m + (1 - known) * f for f, m in zip(corrected, measured[-1], strict=True)]
-            shares = [s * b / max(1.0, m) for s, b, m in zip(shares, blend, measured[-1], strict=True)]
+            shares = Figures(
+                *(s * c / max(1.0, m) for s, c, m in zip(shares, corrected, measured[-1], strict=True))
+            )
     unknown = sqrt(1 - known)
-    errors = [e + unknown * (_CHANCE_ERROR + profile.error) for e in errors]
+    errors = Figures(*(e + unknown * (_CHANCE_ERROR + profile.error) for e in errors))
     return _Simulation(last, measured[-1], shares, errors, unknown)
 
 
-def _figures(graph: SimulatedGraph) -> tuple[float, float, float]:
-    """Return the number of entities and of communities, and the tokens of all contexts."""
-    return (
-        float(len(graph.view.entities)),
-        float(len(graph.communities)),
-        float(sum(count_many([context.text for context in graph.contexts]))),
+def _figures(graph: SimulatedGraph, windows: Sequence[Window]) -> Figures:
+    window_of = {chunk.id: window.id for window in windows for chunk in window.chunks}
+    return Figures(
+        entities=len(graph.view.entities),
+        communities=len(graph.communities),
+        reports=len(graph.contexts),
+        context_tokens=sum(count_many([context.text for context in graph.contexts])),
+        found_once=sum(len({window_of[c] for c in e.chunks}) == 1 for e in graph.view.entities),
     )
 
 

@@ -8,6 +8,7 @@ least squares of logarithms, and continued from the largest sample.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,19 @@ MIN_KNOWN = 3
 _FRACTIONS = (8, 4, 2, 1)
 _SMOOTHING = 3.0
 _SEED = 20
+
+
+class Figures(NamedTuple):
+    """What is counted of a simulated graph."""
+
+    entities: float
+    communities: float
+    reports: float
+    """Communities for which a model writes a report."""
+    context_tokens: float
+    """Of all reports."""
+    found_once: float
+    """Entities that one window names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +91,14 @@ def extrapolate(
     windows: Sequence[Window],
     known: Mapping[str, Extraction],
     simulate: Callable[[Window], Extraction],
-    measure: Callable[[Sequence[Window], Sequence[Extraction]], tuple[float, ...]],
-) -> tuple[float, ...] | None:
+    measure: Callable[[Sequence[Window], Sequence[Extraction]], Figures],
+) -> Figures | None:
     """Extrapolate each figure from the windows with known rows to all windows.
 
     The known windows are measured twice, with their own rows and with simulated ones. What the other windows add in a
-    simulation is multiplied by the ratio of the two.
+    simulation is multiplied by a ratio of the two. For entities, and for reports, which only several entities have, it
+    is that of the entities found in one window only: their share is the chance that the next entity is a new one (Good,
+    1953). For the others, which grow with what is said of known entities too, it is the ratio of the figure itself.
 
     Args:
         windows: all of them.
@@ -99,8 +115,16 @@ def extrapolate(
     of_known = measure(some, [known[w.id] for w in some])
     of_simulated = measure(some, [simulate(w) for w in some])
     of_all = measure(windows, [simulate(w) for w in windows])
-    # A few are added to both sides of the ratio, because figures of small graphs vary by chance.
-    return tuple(
-        a + max(0.0, c - b) * (a + _SMOOTHING) / (b + _SMOOTHING)
-        for a, b, c in zip(of_known, of_simulated, of_all, strict=True)
+    new = _ratio(of_known.found_once, of_simulated.found_once)
+    ratios = Figures(*map(_ratio, of_known, of_simulated))._replace(entities=new, reports=new)
+    return Figures(
+        *(
+            a + max(0.0, c - b) * ratio
+            for a, b, c, ratio in zip(of_known, of_simulated, of_all, ratios, strict=True)
+        )
     )
+
+
+def _ratio(known: float, simulated: float) -> float:
+    # A few are added to both sides, because figures of small graphs vary by chance.
+    return (known + _SMOOTHING) / (simulated + _SMOOTHING)

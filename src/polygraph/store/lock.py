@@ -32,7 +32,8 @@ def writing(folder: Path, *, wait_s: float = 0.0) -> Iterator[None]:
         lock.acquire(timeout=wait_s)
     except Timeout as error:
         raise IndexLocked(
-            f"{folder} is being written by {_who(holder)}. Wait until it is done; reading goes on meanwhile"
+            f"{folder} is being written by {_who(holder)}. Try again when it is done, or let the command wait with "
+            "--wait SECONDS; reading goes on meanwhile"
         ) from error
     except OSError as error:
         raise StorageFailed(

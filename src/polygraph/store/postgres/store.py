@@ -116,8 +116,8 @@ class PostgresStore(IndexTables):
         wait = f"SELECT pg_advisory_lock(hashtextextended('{key}', 0))"
         if not held and not (wait_s > 0 and self._within(f"{max(1, int(wait_s * 1000))}ms", wait)):
             raise IndexLocked(
-                f"{self.place} is being written by {self._holder(key)}. Wait until it is done; reading goes on "
-                "meanwhile"
+                f"{self.place} is being written by {self._holder(key)}. Try again when it is done, or let "
+                "the command wait with --wait SECONDS; reading goes on meanwhile"
             )
 
     def _holder(self, key: str) -> str:

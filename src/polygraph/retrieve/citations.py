@@ -133,19 +133,14 @@ def judge_citations(
         supported = set[str]().union(*(in_item[n - 1] for n in there))
         support = len(supported) / len(wanted) if wanted else 1.0
         best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
-        # A paraphrase may share few words or none; it is at fault if another piece has clearly more of them.
-        is_weak = support < _MIN_SUPPORT and best > support and best >= _MIN_SUPPORT_ELSEWHERE
-        n_words = sum(word.isalnum() for word in wanted)
-        is_foreign = support == 0 and n_words > 1 and not _shares_a_root(wanted, together)
-        is_neighbour = best - support > _NEIGHBOUR_SUPPORT or (
-            (is_weak or is_foreign) and not supports_number(claim, together)
-        )
+        # A paraphrase may share no word with its passage; only another piece with its words speaks against it.
+        is_neighbour = best - support > _NEIGHBOUR_SUPPORT
         verdicts = []
         for n in cited:
             because = ""
             if n not in there:
                 because = "there is no such evidence"
-            elif is_neighbour or (shares[n - 1] == 0 and support > 0 and not is_computed(claim)):
+            elif is_neighbour:
                 because = f"its passage does not support “{claim[:80]}”"
             elif against:
                 because = f"its passage does not support {against} in “{claim[:80]}”"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import floor, log10
 
+from polygraph.text.claims.months import DATED
 from polygraph.text.claims.numbers import (
     SCALES,
     FoundNumber,
@@ -54,6 +55,16 @@ _TIMES_A_YEAR = {
 }  # fmt: skip
 _CLOCK = re.compile(r"(?<![\d.])([01]?\d|2[0-3])[.:h]([0-5]\d)(?![\d.%])")
 """A time of day."""
+_COUNTED_TIME = re.compile(
+    r"\b(?:(?:hours?|days?|nights?|weeks?|fortnight|months?) (?:later|earlier|after|before|ago|too late)|"
+    r"(?:the )?(?:next|following|previous) (?:day|night|morning|evening|week)|yesterday|tomorrow|(?:the )?day (?:before|after)|"
+    r"(?:tage|wochen?) (?:später|früher|danach|zuvor|vorher|nach|vor)|am (?:nächsten|folgenden) tag|"
+    r"(?:jours?|semaines?) (?:plus tard|après|avant|plus tôt)|le lendemain|la veille|"
+    r"(?:días?|semanas?) (?:después|antes|más tarde)|al día siguiente|(?:giorni?|settiman[ae]) (?:dopo|prima|più tardi)|"
+    r"il giorno dopo)\b",
+    re.IGNORECASE,
+)
+"""Words that count days or weeks from a date."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _MAX_NUMBERS = 60
 """Numbers of a text that are calculated with."""
@@ -88,14 +99,16 @@ def missing_number(claim: str, shown: str, known: str) -> str:
             if _has_other_unit(found, same) and not _is_close(found, claim, there):
                 return f"the unit of {written}"
             continue
-        if is_ordinal(written) or _is_close(found, claim, there) or _is_share(found, claim, shown):
+        if is_ordinal(written) or (number.is_word and value == 1):
+            continue  # "in one piece", "the first time": said in any words
+        if _is_close(found, claim, there) or _is_share(found, claim, shown) or _is_counted_date(found, claim, known):
             continue
         if (computed and _derived(found, claim, there)) or _follows(found, claim, known):
             continue
         if number.is_word or (value <= 12 and (_is_count(written) or _is_time(claim, written))):
             # What is counted in words may be the reader's own count; only another count of the same things counts.
             counted = {n.number.value for n in found_numbers(shown) if found.noun and n.noun == found.noun}
-            if not counted or computed:
+            if not counted or (computed and not number.unit):
                 continue
         return f"the number {written}"
     return ""
@@ -186,6 +199,15 @@ def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
 
 def _significant_digits(value: float) -> int:
     return len(re.sub(r"e.*|[-.]", "", f"{value:.12g}").strip("0")) or 1
+
+
+def _is_counted_date(found: FoundNumber, claim: str, known: str) -> bool:
+    """Return whether a number is the day of a date, and the text counts time from one: "on 1 May ... a week later"."""
+    return bool(
+        0 < found.number.value <= 31
+        and _COUNTED_TIME.search(known)
+        and any(match.start() <= found.start < match.end() for match in DATED.finditer(claim))
+    )
 
 
 def _is_share(found: FoundNumber, claim: str, shown: str) -> bool:

@@ -14,7 +14,7 @@ _LOWER = frozenset(
     name for name in _MONTHS if name not in {"march", "mars", "mar", "may", "mai", "set", "dec", "sept"}
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_DATED = re.compile(
+DATED = re.compile(
     r"(?:\b\d{1,2}(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de))? ([^\W\d_]{3,10})\b)|"
     r"(?:\b([^\W\d_]{3,10})\.?,? (?:\d{1,2}\b|(?:de |del )?\d{4}\b))"
 )
@@ -35,7 +35,7 @@ def other_month(claim: str, known: str) -> str:
     """
     claimed = [
         (match.group(i), _MONTHS[plain(match.group(i))])
-        for match in _DATED.finditer(claim)
+        for match in DATED.finditer(claim)
         for i in (1, 2)
         if match.group(i) and plain(match.group(i)) in _MONTHS
     ]

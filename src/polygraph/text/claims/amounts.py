@@ -108,7 +108,7 @@ def missing_number(claim: str, shown: str, known: str) -> str:
         if number.is_word or (value <= 12 and (_is_count(written) or _is_time(claim, written))):
             # What is counted in words may be the reader's own count; only another count of the same things counts.
             counted = {n.number.value for n in found_numbers(shown) if found.noun and n.noun == found.noun}
-            if not counted or (computed and not number.unit):
+            if not counted or computed:
                 continue
         return f"the number {written}"
     return ""
@@ -176,6 +176,11 @@ def _is_close(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> b
         ):
             return True
     return False
+
+
+def is_close(written: str, other: str, claim: str) -> bool:
+    """Return whether one number of a claim is another one, as it is written in a text, rounded."""
+    return any(_is_close(a, claim, found_numbers(other)) for a in found_numbers(claim) if a.written == written)
 
 
 def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:

@@ -8,7 +8,7 @@ from polygraph.text.claims.numbers import found_numbers
 from polygraph.text.language import detect_language
 
 WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
-SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*#-]\s*)$")
+SENTENCE_START = re.compile(r"(?:^|(?<!\b[A-Z])[.!?:;\n\"“(*#-]\s*)$")
 _SHORT_WORD = 4
 """Words of this length or more may be forms of one name if their first letters are equal."""
 _FORM_ENDING = re.compile(r"(?:ish|ian|ans?|ese|ois|aise?|isch\w*|e?ns?|er|ic|i|o|a|us|um)$")

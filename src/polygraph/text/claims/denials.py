@@ -47,6 +47,15 @@ _RESERVED = re.compile(
     re.IGNORECASE,
 )
 """Words of sentences whose negation may be taken back or depends on something."""
+_FOR_A_TIME = re.compile(
+    r"(?:\b(?:not|cannot|nobody|none|no)|n['’]t)\b[^.;]{0,60}\b(?:yet|before|until|till|only|just|except|longer|anymore|any more)\b|"
+    r"\b(?:nicht|kein\w*)\b[^.;]{0,60}\b(?:vor|bevor|bis|nur|außer|mehr)\b|\bnoch (?:nicht|kein\w*)\b|"
+    r"\bne\b[^.;]{0,60}\b(?:avant|que|qu['’]|plus|encore|seulement)|\bpas encore\b|"
+    r"\bno\b[^.;]{0,60}\b(?:hasta|antes|sino|solo|sólo|todavía|más)\b|\b(?:todavía|aún) no\b|"
+    r"\bnon\b[^.;]{0,60}\b(?:fino|prima|ancora|solo|più|che)\b",
+    re.IGNORECASE,
+)
+"""A negation that holds for a time, or but for one thing: it may say the same as a statement without it."""
 _IMPLICIT_NEGATION = re.compile(
     r"\b(?:fail\w*|refus\w*|den(?:y|ied|ies)|lack\w*|absen\w*|missing|unlike|un\w{4,}|in(?:sufficient|adequate)\w*|"
     r"dissent\w*|reject\w*|only|rather|instead|few|hardly|scarcely|least|lost|abolish\w*|except\w*|object\w*|"
@@ -185,6 +194,8 @@ def _negates(claim: str, clause: str, negation: re.Pattern[str]) -> bool:
         return False
     if bool(negation.search(claim)) == bool(negation.search(clause)):
         return False
+    if _FOR_A_TIME.search(claim) or _FOR_A_TIME.search(clause):
+        return False
     return _negated(claim, clause, negation) or _negated(clause, claim, negation)
 
 
@@ -211,7 +222,7 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
         there = _stems(sentence)
         if not wanted & there:
             continue
-        if _RESERVED.search(sentence) or _IMPLICIT_NEGATION.search(sentence):
+        if _RESERVED.search(sentence) or _FOR_A_TIME.search(sentence) or _IMPLICIT_NEGATION.search(sentence):
             affirmed |= there
             continue
         words: list[str] = []
@@ -236,7 +247,7 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
     for part in _CLAUSE.split(claim):
         wanted = _stems(part)
         matches = list(negation.finditer(part))
-        if len(matches) != 1 or _RESERVED.search(part) or _IMPLICIT_NEGATION.search(part):
+        if len(matches) != 1 or _RESERVED.search(part) or _FOR_A_TIME.search(claim) or _IMPLICIT_NEGATION.search(part):
             continue
         after, _ = _denied_word(part, matches[0].end())
         if not after or len(wanted) < 2:

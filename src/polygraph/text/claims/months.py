@@ -1,6 +1,8 @@
 """The month of a date in a claim."""
 
 import re
+from collections.abc import Iterator
+from datetime import date
 
 from polygraph.text.claims.names import plain
 
@@ -24,7 +26,39 @@ _SINCE = re.compile(
     r"([^\W\d_]{3,10})\b"
 )
 """A month after a preposition; in English only with a capital."""
+_FULL = re.compile(
+    r"\b(?P<d>\d{1,2})(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de))? (?P<m>[^\W\d_]{3,10})\b(?:,? (?:de |del )?(?P<y>\d{4})\b)?|"
+    r"\b(?P<m2>[^\W\d_]{3,10}) (?P<d2>\d{1,2})(?:st|nd|rd|th)?\b(?:,? (?P<y2>\d{4})\b)?|"
+    r"\b(?P<y3>\d{4})-(?P<m3>\d\d)-(?P<d3>\d\d)\b"
+)
+"""A day with its month, and its year if it has one."""
 _NUMERIC = re.compile(r"\b\d{4}-(\d\d)(?:-\d\d)?\b|\b(\d{1,2})[./](\d{1,2})[./]\d{2,4}\b")
+
+
+def dates_of(text: str) -> Iterator[int]:
+    """Yield the dates of a text as numbers of days; those without a year are of the year before them, or of one year.
+
+    >>> first, second = dates_of("from 3 March to 14 April 1921")
+    >>> second - first
+    42
+    """
+    found = []
+    for match in _FULL.finditer(text):
+        day, month, year = (
+            next((match[f"{name}{n}"] for n in ("", "2", "3") if f"{name}{n}" in match.groupdict() and match[f"{name}{n}"]), "")
+            for name in "dmy"
+        )
+        n_month = int(month) if month.isdigit() else _MONTHS.get(plain(month), 0)
+        if 1 <= n_month <= 12 and 1 <= int(day) <= 31:
+            found.append((int(year) if year else 0, n_month, int(day)))
+    years = [year for year, _, _ in found if year]
+    last = years[0] if years else 2001
+    for year, month, n_day in found:
+        last = year or last
+        try:
+            yield date(last, month, n_day).toordinal()
+        except ValueError:
+            continue  # such as 30 February, or the year 0
 
 
 def other_month(claim: str, known: str) -> str:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from polygraph.text.claims.general_names import is_general
 from polygraph.text.claims.numbers import found_numbers
 from polygraph.text.language import detect_language
 
@@ -44,6 +45,7 @@ def missing_name(claim: str, known: str, elsewhere: str) -> str:
         and len(match.group()) >= 3
         and plain(match.group()) not in _ORDINARY
         and plain(match.group()) not in there
+        and not is_general(plain(match.group()), there)
         and not SENTENCE_START.search(claim[: match.start()])
     ]
     if not names:

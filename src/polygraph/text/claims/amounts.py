@@ -16,6 +16,7 @@ from polygraph.text.claims.numbers import (
     shares,
     size,
 )
+from polygraph.text.claims.repeats import repeated
 
 _RANGE = re.compile(r"\s?(?:[-–—]|to|and|or|bis|auf|und|oder|et|à|y|a)\s?[$€£]?\d+(?:[.,]\d+)*\s?([^\W\d_]+)")
 """What follows a number that shares the scale of the next one, whose scale is the group."""
@@ -115,7 +116,8 @@ def missing_number(claim: str, shown: str, known: str) -> str:
         if value in values:
             same = [n for n in there if round(n.number.value, 6) == value]
             if _has_other_unit(found, same) and not _is_close(found, claim, there):
-                return f"the unit of {written}"
+                if repeated(claim, known, without=written):
+                    return f"the unit of {written}"
             continue
         if is_ordinal(written) or (number.is_word and value == 1):
             continue  # "in one piece", "the first time": said in any words
@@ -132,7 +134,8 @@ def missing_number(claim: str, shown: str, known: str) -> str:
             counted = {n.number.value for n in found_numbers(shown) if found.noun and n.noun == found.noun}
             if not counted or computed:
                 continue
-        return f"the number {written}"
+        if repeated(claim, known, without=written):
+            return f"the number {written}"
     return ""
 
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
+from polygraph.text.claims.repeats import sentences
 from polygraph.text.claims.tokens import Token, tokens
 from polygraph.text.language import detect_language
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n|;\s")
 _MIN_SHARED = 0.8
 """Share of a claim's tokens that a sentence must contain."""
 _MIN_TOKENS = 3
@@ -47,7 +47,7 @@ def rearranged(claim: str, shown: str) -> str:
     if not _MIN_TOKENS <= len(said) <= 20:
         return ""
     reasons = []
-    for sentence in _SENTENCE.split(shown):
+    for sentence in sentences(shown):
         there = tokens(sentence, german=language == "de")
         keys = {t.key for t in there}
         if sum(t.key in keys for t in said) < _MIN_SHARED * len(said):
@@ -113,7 +113,7 @@ def _turned(claim: str, sentence: str, pairs: Sequence[tuple[Token, Token]], pla
             continue
         gap = claim[pairs[i - 1][0].end : pairs[j][0].start]
         gap_there = sentence[pairs[-1][1].end : pairs[0][1].start]
-        if _SYMMETRIC.search(gap) or _PASSIVE.search(gap) or _PASSIVE.search(gap_there):
+        if _SYMMETRIC.search(gap) or sorted(_PASSIVE.findall(gap)) != sorted(_PASSIVE.findall(gap_there)):
             continue
         if _PLACE.search(claim[: pairs[j][0].start]) or _PLACE.search(sentence[: pairs[0][1].start]):
             continue

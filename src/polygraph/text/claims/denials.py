@@ -5,7 +5,8 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise, permutations
 
-from polygraph.text.claims.names import WORD, plain, without_case
+from polygraph.text.claims.folding import plain, without_case
+from polygraph.text.claims.names import WORD
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems, stem
 
@@ -48,11 +49,11 @@ _RESERVED = re.compile(
 )
 """Words of sentences whose negation may be taken back or depends on something."""
 _FOR_A_TIME = re.compile(
-    r"(?:\b(?:not|cannot|nobody|none|no)|n['’]t)\b[^.;]{0,60}\b(?:yet|before|until|till|only|just|except|longer|anymore|any more)\b|"
+    r"(?:\b(?:not|cannot|nobody|none|no|never)|n['’]t)\b[^.;]{0,60}\b(?:yet|before|until|till|only|just|except)\b|"
     r"\b(?:nicht|kein\w*)\b[^.;]{0,60}\b(?:vor|bevor|bis|nur|außer|mehr)\b|\bnoch (?:nicht|kein\w*)\b|"
-    r"\bne\b[^.;]{0,60}\b(?:avant|que|qu['’]|plus|encore|seulement)|\bpas encore\b|"
-    r"\bno\b[^.;]{0,60}\b(?:hasta|antes|sino|solo|sólo|todavía|más)\b|\b(?:todavía|aún) no\b|"
-    r"\bnon\b[^.;]{0,60}\b(?:fino|prima|ancora|solo|più|che)\b",
+    r"\b(?:ne|aucune?)\b[^.;]{0,60}\b(?:avant|que|qu['’]|plus|encore|seulement)|\bpas encore\b|"
+    r"\b(?:no|ning[uú]n\w*)\b[^.;]{0,60}\b(?:hasta|antes|sino|solo|sólo|todavía|más)\b|\b(?:todavía|aún) no\b|"
+    r"\b(?:non|nessun\w*)\b[^.;]{0,60}\b(?:fino|prima|ancora|solo|più|che)\b",
     re.IGNORECASE,
 )
 """A negation that holds for a time, or but for one thing: it may say the same as a statement without it."""
@@ -188,7 +189,7 @@ def _negates(claim: str, clause: str, negation: re.Pattern[str]) -> bool:
     there = {w.casefold() for w in WORD.findall(clause)}
     if any(_OPPOSITES.get(w.casefold(), set()) & there for w in WORD.findall(claim)):
         return False
-    implicit = [{stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text)} for text in (claim, clause)]
+    implicit = [_implicit(text) for text in (claim, clause)]
     # "was abolished" and "was not abolished" differ in the negation alone; "stayed" and "was not abolished" do not.
     if implicit[0] != implicit[1]:
         return False
@@ -212,8 +213,9 @@ def _negated(text: str, other: str, negation: re.Pattern[str]) -> bool:
 
 def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -> bool:
     """Return whether a claim without a negation says a word that the text only denies: "paid", from "never paid"."""
-    if negation.search(claim) or _NEGATION.search(claim) or _IMPLICIT_NEGATION.search(claim):
+    if negation.search(claim) or _NEGATION.search(claim):
         return False
+    implicit = _implicit(claim)
     wanted = _stems(claim)
     is_about = len(wanted) <= 3 or len(wanted & _stems(shown)) > 1
     denied: set[str] = set()
@@ -222,7 +224,7 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
         there = _stems(sentence)
         if not wanted & there:
             continue
-        if _RESERVED.search(sentence) or _FOR_A_TIME.search(sentence) or _IMPLICIT_NEGATION.search(sentence):
+        if _RESERVED.search(sentence) or _FOR_A_TIME.search(sentence) or implicit != _implicit(sentence):
             affirmed |= there
             continue
         words: list[str] = []
@@ -256,11 +258,15 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
         if with_it and all(
             len(wanted & there) >= _MIN_SHARED_BESIDE * len(wanted)
             and not negation.search(s)
-            and not _IMPLICIT_NEGATION.search(s)
+            and not any(_IMPLICIT_NEGATION.search(c) for c in s.split(", ") if after in _stems(c))
             for s, there in with_it
         ):
             return True
     return False
+
+
+def _implicit(text: str) -> set[str]:
+    return {stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text)}
 
 
 def _ordered(text: str) -> list[str]:

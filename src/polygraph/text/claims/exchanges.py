@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from polygraph.text.claims.names import plain
+from polygraph.text.claims.folding import plain
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.language import detect_language
 from polygraph.text.words import STOP_WORDS, content_stems, stem

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from polygraph.text.claims.names import plain
+from polygraph.text.claims.folding import plain
 
 _NAMES = """january jan januar janvier enero gennaio; february feb februar fevrier febrero febbraio;
     march mar marz mars marzo; april apr avril abril aprile; may mai mayo maggio; june jun juni juin junio giugno;

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 
 from polygraph.text.claims.amounts import is_close, is_computed
-from polygraph.text.claims.names import plain
+from polygraph.text.claims.folding import plain
+from polygraph.text.claims.repeats import sentences
 from polygraph.text.claims.tokens import Token, tokens
 from polygraph.text.language import detect_language
-from polygraph.text.words import STOP_WORDS, content_stems
+from polygraph.text.words import content_stems
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n|[;|]\s")
 _MIN_SHARED = 0.8
 """Share of the rest of a claim's tokens that the sentence must contain."""
 _MIN_TOKENS = 2
@@ -26,12 +26,12 @@ def substituted(claim: str, shown: str) -> str:
     said = tokens(claim, german=german)
     if not _MIN_TOKENS < len(said) <= 20:
         return ""
-    sentences = [(sentence, tokens(sentence, german=german)) for sentence in _SENTENCE.split(shown)]
+    parts = [(sentence, tokens(sentence, german=german)) for sentence in sentences(shown)]
     for n, token in enumerate(said):
         if token.kind == "word" or (token.kind == "number" and is_computed(claim)):
             continue
         rest = [t.key for t in said if t is not token]
-        reach = [(_share(rest, there), sentence, there) for sentence, there in sentences]
+        reach = [(_share(rest, there), sentence, there) for sentence, there in parts]
         with_it = [share for share, _, there in reach if any(_names(t, token) for t in there)]
         best = max(share for share, _, _ in reach)
         if best < _MIN_SHARED or (not with_it and token.kind == "name") or max(with_it, default=0.0) > 0.5 * best:
@@ -51,20 +51,18 @@ def _names(token: Token, other: Token) -> bool:
     """Return whether a token has a part of a name, or the number."""
     if token.kind == "number":
         return token.key == other.key
-    return token.key == other.key or bool(
-        {plain(w) for w in token.written.split()} & {plain(w) for w in other.written.split()} - STOP_WORDS
-    )
+    one, two = ({plain(w) for w in t.written.split()} for t in (token, other))
+    return other.kind == "name" and (one <= two or two <= one)
 
 
 def _in_place_of(n: int, said: Sequence[Token], claim: str, there: Sequence[Token], sentence: str) -> bool:
     """Return whether a sentence has one other name or number beside the same words, which stand in the same order."""
     token = said[n]
-    own = {t.key for t in said}
     others = [
         t
         for t in there
         if t.kind == token.kind
-        and t.key not in own
+        and not any(_names(mine, t) for mine in said)
         and (t.kind == "name" or (t.unit == token.unit and not is_close(token.written, t.written, claim)))
     ]
     return any(_same_place(token, claim, other, sentence) for other in others)

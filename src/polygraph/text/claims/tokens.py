@@ -4,7 +4,8 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from polygraph.text.claims.names import plain
+from polygraph.text.claims.folding import plain
+from polygraph.text.claims.names import ORDINARY
 from polygraph.text.claims.numbers import found_numbers, is_ordinal
 from polygraph.text.words import STOP_WORDS, content_stems
 
@@ -45,7 +46,7 @@ def tokens(text: str, *, german: bool = False) -> tuple[Token, ...]:
     taken = [(t.start, t.end) for t in found]
     for match in _NAME.finditer(text):
         start, words = match.start(), match.group().split()
-        while words and plain(words[0]) in STOP_WORDS:
+        while words and (plain(words[0]) in STOP_WORDS or plain(words[0]) in ORDINARY):
             start += len(words[0]) + 1
             words = words[1:]
         if not words or (german and len(words) < 2) or not words[-1][0].isupper():

@@ -63,7 +63,9 @@ _MAX_DATES = 6
 """Dates of a text that days are counted between."""
 _AGO = re.compile(r"\b(?:ago|for|since|old|il y a|depuis|vor|seit|hace|desde|fa|da)\b", re.IGNORECASE)
 """Words that count years to a present that the text does not say."""
-_TIME_WORD = re.compile(r"(?i)\b(year|month|week|day|hour|Jahr|Monat|Woche|Tag|an|mois|semaine|jour|año|mes|semana|anno|mese)\b")
+_TIME_WORD = re.compile(
+    r"(?i)\b(year|month|week|day|hour|Jahr|Monat|Woche|Tag|an|mois|semaine|jour|año|mes|semana|anno|mese)\b"
+)
 _GROWTH = re.compile(
     r"\b(?:ris\w+|rose|grew|grow\w*|increas\w+|up|higher|gain\w*|more|fell|fall\w*|drop\w*|decreas\w+|down|lower|less|lost|"
     r"cut|shr[aiu]nk\w*|fewer|stieg\w*|gestiegen|sank\w*|gesunken|wuchs|mehr|weniger|augment\w+|diminu\w+|baiss\w+|hausse|"
@@ -121,7 +123,11 @@ def missing_number(claim: str, shown: str, known: str) -> str:
             continue
         if is_ordinal(written) or (number.is_word and value == 1):
             continue  # "in one piece", "the first time": said in any words
-        if _is_close(found, claim, there) or _is_share(found, claim, shown) or _is_counted_date(found, claim, known):
+        if (
+            _is_close(found, claim, there)
+            or _is_share(found, claim, shown)
+            or _is_counted_date(found, claim, known)
+        ):
             continue
         if number.unit == "year" and _AGO.search(claim) and any(is_year(n.number, n.written) for n in there):
             continue
@@ -205,7 +211,9 @@ def _is_close(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> b
 
 def is_close(written: str, other: str, claim: str) -> bool:
     """Return whether one number of a claim is another one, as it is written in a text, rounded."""
-    return any(_is_close(a, claim, found_numbers(other)) for a in found_numbers(claim) if a.written == written)
+    return any(
+        _is_close(a, claim, found_numbers(other)) for a in found_numbers(claim) if a.written == written
+    )
 
 
 def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
@@ -251,14 +259,22 @@ def _is_growth(found: FoundNumber, claim: str, known: str) -> bool:
             x, y = a.number.value, b.number.value
             if a.number.unit != b.number.unit or not x or not y:
                 continue
-            if min(abs(abs(y / x - 1) * 100 - found.number.value), abs(abs(x / y - 1) * 100 - found.number.value)) <= tolerance:
+            if (
+                min(
+                    abs(abs(y / x - 1) * 100 - found.number.value),
+                    abs(abs(x / y - 1) * 100 - found.number.value),
+                )
+                <= tolerance
+            ):
                 return True
     return False
 
 
 def _is_for_another_time(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> bool:
     """Return whether a number is one that a text says for a time, for another time: 132 a year from eleven a month."""
-    times = [time for word in _TIME_WORD.findall(claim) if (time := numbers(f"1 {word}")[0].unit) in _TIMES_A_YEAR]
+    times = [
+        time for word in _TIME_WORD.findall(claim) if (time := numbers(f"1 {word}")[0].unit) in _TIMES_A_YEAR
+    ]
     return any(
         abs(other.number.value * _TIMES_A_YEAR[other.per] / _TIMES_A_YEAR[time] - found.number.value)
         <= (0.05 if _HEDGE.search(claim[: found.start]) else 1e-6) * abs(found.number.value)

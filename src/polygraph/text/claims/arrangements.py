@@ -79,11 +79,19 @@ def _transposed(
         return ""
     (x, there_x), (y, there_y) = (pairs[i] for i in wrong)
     gaps = claim[x.end : y.start], sentence[there_y.end : there_x.start]
-    if x.kind != y.kind or x.unit != y.unit and x.unit and y.unit or any(_LIST.fullmatch(gap) for gap in gaps):
+    if (
+        x.kind != y.kind
+        or x.unit != y.unit
+        and x.unit
+        and y.unit
+        or any(_LIST.fullmatch(gap) for gap in gaps)
+    ):
         return ""
     if x.kind == "number":
         # "From eleven to nine" and "nine, not eleven" say the same.
-        if not {w.casefold() for w in re.findall(r"\w+", gaps[0])} & {w.casefold() for w in re.findall(r"\w+", gaps[1])}:
+        if not {w.casefold() for w in re.findall(r"\w+", gaps[0])} & {
+            w.casefold() for w in re.findall(r"\w+", gaps[1])
+        }:
             return ""
         return f"the order of {x.written} and {y.written}"
     between = [pairs[i][0] for i in range(wrong[0] + 1, wrong[1])]
@@ -99,6 +107,11 @@ def _transposed(
 
 def _turned(claim: str, sentence: str, pairs: Sequence[tuple[Token, Token]], places: Sequence[int]) -> str:
     """Return two parts around one verb that have changed places: "A sued B" and "B sued A"."""
+    # What stands at the same place on both sides, such as a date, takes no part.
+    while places and places[-1] == max(places):
+        pairs, places = pairs[:-1], places[:-1]
+    while places and places[0] == min(places):
+        pairs, places = pairs[1:], places[1:]
     n = len(pairs)
     for i, j in combinations(range(1, n), 2):
         before, middle, after = places[:i], places[i:j], places[j:]

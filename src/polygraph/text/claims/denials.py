@@ -249,7 +249,12 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
     for part in _CLAUSE.split(claim):
         wanted = _stems(part)
         matches = list(negation.finditer(part))
-        if len(matches) != 1 or _RESERVED.search(part) or _FOR_A_TIME.search(claim) or _IMPLICIT_NEGATION.search(part):
+        if (
+            len(matches) != 1
+            or _RESERVED.search(part)
+            or _FOR_A_TIME.search(claim)
+            or _IMPLICIT_NEGATION.search(part)
+        ):
             continue
         after, _ = _denied_word(part, matches[0].end())
         if not after or len(wanted) < 2:

@@ -45,7 +45,14 @@ def dates_of(text: str) -> Iterator[int]:
     found = []
     for match in _FULL.finditer(text):
         day, month, year = (
-            next((match[f"{name}{n}"] for n in ("", "2", "3") if f"{name}{n}" in match.groupdict() and match[f"{name}{n}"]), "")
+            next(
+                (
+                    match[f"{name}{n}"]
+                    for n in ("", "2", "3")
+                    if f"{name}{n}" in match.groupdict() and match[f"{name}{n}"]
+                ),
+                "",
+            )
             for name in "dmy"
         )
         n_month = int(month) if month.isdigit() else _MONTHS.get(plain(month), 0)

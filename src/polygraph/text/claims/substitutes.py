@@ -15,6 +15,7 @@ _MIN_SHARED = 0.8
 _MIN_TOKENS = 2
 """Tokens of the rest."""
 
+
 def substituted(claim: str, shown: str) -> str:
     """Return a name or number of a claim in whose place all sentences that the claim repeats have another; else empty.
 
@@ -34,7 +35,11 @@ def substituted(claim: str, shown: str) -> str:
         reach = [(_share(rest, there), sentence, there) for sentence, there in parts]
         with_it = [share for share, _, there in reach if any(_names(t, token) for t in there)]
         best = max(share for share, _, _ in reach)
-        if best < _MIN_SHARED or (not with_it and token.kind == "name") or max(with_it, default=0.0) > 0.5 * best:
+        if (
+            best < _MIN_SHARED
+            or (not with_it and token.kind == "name")
+            or max(with_it, default=0.0) > 0.5 * best
+        ):
             continue
         close = [(sentence, there) for share, sentence, there in reach if share >= best]
         if all(_in_place_of(n, said, claim, there, sentence) for sentence, there in close):

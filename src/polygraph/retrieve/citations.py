@@ -8,7 +8,7 @@ from itertools import chain
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.claims import contradiction, is_computed, supports_number
+from polygraph.text.claims import contradiction
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems

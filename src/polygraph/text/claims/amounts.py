@@ -75,10 +75,12 @@ _GROWTH = re.compile(
 """Words of claims about growth in percent."""
 _COUNTED_TIME = re.compile(
     r"\b(?:(?:hours?|days?|nights?|weeks?|fortnight|months?) (?:later|earlier|after|before|ago|too late)|"
-    r"(?:the )?(?:next|following|previous) (?:day|night|morning|evening|week)|yesterday|tomorrow|(?:the )?day (?:before|after)|"
+    r"(?:the )?(?:next|following|previous) (?:day|night|morning|evening|week)|yesterday|tomorrow|"
+    r"(?:the )?day (?:before|after)|"
     r"(?:tage|wochen?) (?:später|früher|danach|zuvor|vorher|nach|vor)|am (?:nächsten|folgenden) tag|"
     r"(?:jours?|semaines?) (?:plus tard|après|avant|plus tôt)|le lendemain|la veille|"
-    r"(?:días?|semanas?) (?:después|antes|más tarde)|al día siguiente|(?:giorni?|settiman[ae]) (?:dopo|prima|più tardi)|"
+    r"(?:días?|semanas?) (?:después|antes|más tarde)|al día siguiente|"
+    r"(?:giorni?|settiman[ae]) (?:dopo|prima|più tardi)|"
     r"il giorno dopo)\b",
     re.IGNORECASE,
 )
@@ -117,9 +119,9 @@ def missing_number(claim: str, shown: str, known: str) -> str:
             value = scaled if scaled in values else value
         if value in values:
             same = [n for n in there if round(n.number.value, 6) == value]
-            if _has_other_unit(found, same) and not _is_close(found, claim, there):
-                if repeated(claim, known, without=written):
-                    return f"the unit of {written}"
+            is_other = _has_other_unit(found, same) and not _is_close(found, claim, there)
+            if is_other and repeated(claim, known, without=written):
+                return f"the unit of {written}"
             continue
         if is_ordinal(written) or (number.is_word and value == 1):
             continue  # "in one piece", "the first time": said in any words

@@ -37,7 +37,7 @@ _PLACE = re.compile(
 def rearranged(claim: str, shown: str) -> str:
     """Return what has changed places between a claim and a sentence that it repeats; empty if nothing has.
 
-    >>> rearranged("The rye loaf keeps for three days instead of five.", "The rye loaf keeps for five days instead of three.")
+    >>> rearranged("It keeps for three days instead of five.", "It keeps for five days instead of three.")
     'the order of three and five'
     >>> rearranged("The landlord sued Mrs. Orme", "In May Mrs. Orme sued the landlord.")
     'who is who between landlord and Mrs. Orme'
@@ -81,9 +81,7 @@ def _transposed(
     gaps = claim[x.end : y.start], sentence[there_y.end : there_x.start]
     if (
         x.kind != y.kind
-        or x.unit != y.unit
-        and x.unit
-        and y.unit
+        or (x.unit != y.unit and x.unit and y.unit)
         or any(_LIST.fullmatch(gap) for gap in gaps)
     ):
         return ""
@@ -95,10 +93,10 @@ def _transposed(
             return ""
         return f"the order of {x.written} and {y.written}"
     between = [pairs[i][0] for i in range(wrong[0] + 1, wrong[1])]
-    if not between or _SYMMETRIC.search(gaps[0]) and not any(t.kind == "number" for t in between):
+    if not between or (_SYMMETRIC.search(gaps[0]) and not any(t.kind == "number" for t in between)):
         return ""
     is_contrast = any(t.kind == "number" for t in between) and any(
-        t.kind == "number" for t, _ in pairs[wrong[1] + 1 :] + pairs[: wrong[0]]
+        t.kind == "number" for t, _ in (*pairs[wrong[1] + 1 :], *pairs[: wrong[0]])
     )
     if (x.kind == "name" and bool(_PASSIVE.search(gaps[0])) == bool(_PASSIVE.search(gaps[1]))) or is_contrast:
         return f"who is who between {x.written} and {y.written}"

@@ -27,8 +27,10 @@ _SINCE = re.compile(
 )
 """A month after a preposition; in English only with a capital."""
 _FULL = re.compile(
-    r"\b(?P<d>\d{1,2})(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de))? (?P<m>[^\W\d_]{3,10})\b(?:,? (?:de |del )?(?P<y>\d{4})\b)?|"
-    r"\b(?P<m2>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*) (?P<d2>\d{1,2})(?:st|nd|rd|th)?\b(?:,? (?P<y2>\d{4})\b)?|"
+    r"\b(?P<d>\d{1,2})(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de))? (?P<m>[^\W\d_]{3,10})\b"
+    r"(?:,? (?:de |del )?(?P<y>\d{4})\b)?|"
+    r"\b(?P<m2>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*) "
+    r"(?P<d2>\d{1,2})(?:st|nd|rd|th)?\b(?:,? (?P<y2>\d{4})\b)?|"
     r"\b(?P<y3>\d{4})-(?P<m3>\d\d)-(?P<d3>\d\d)\b"
 )
 """A day with its month, and its year if it has one."""

@@ -75,7 +75,9 @@ _SIZES: Mapping[str, tuple[str, float]] = {
     "g": ("g", 1.0), "kg": ("g", 1e3), "t": ("g", 1e6), "ml": ("l", 1e-3), "cl": ("l", 1e-2), "l": ("l", 1.0),
     "ms": ("s", 1e-3), "s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0), "day": ("s", 86400.0),
     "week": ("s", 604800.0), "month": ("year", 1 / 12), "year": ("year", 1.0), "decade": ("year", 10.0),
-    "century": ("year", 100.0), "m/s": ("m/s", 1.0), "km/h": ("m/s", 1 / 3.6), "kmh": ("m/s", 1 / 3.6), "mph": ("m/s", 0.44704), "kw": ("w", 1e3), "mw": ("w", 1e6), "gw": ("w", 1e9), "w": ("w", 1.0),
+    "century": ("year", 100.0),
+    "m/s": ("m/s", 1.0), "km/h": ("m/s", 1 / 3.6), "kmh": ("m/s", 1 / 3.6), "mph": ("m/s", 0.44704),
+    "kw": ("w", 1e3), "mw": ("w", 1e6), "gw": ("w", 1e9), "w": ("w", 1.0),
 }  # fmt: skip
 """Dimension and size of units that are converted."""
 _AFTER_NUMBER = re.compile(

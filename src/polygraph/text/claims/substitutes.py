@@ -19,7 +19,7 @@ _MIN_TOKENS = 2
 def substituted(claim: str, shown: str) -> str:
     """Return a name or number of a claim in whose place all sentences that the claim repeats have another; else empty.
 
-    >>> substituted("Gasser lost three toes.", "Toni Gasser and Walter Plank reached the top. Plank lost three toes to frostbite.")
+    >>> substituted("Gasser lost three toes.", "Toni Gasser and Plank met. Plank lost three toes to frostbite.")
     'the name Gasser'
     """
     language = detect_language(claim) or detect_language(shown) or ""

@@ -32,8 +32,8 @@ class Token(NamedTuple):
 def tokens(text: str, *, german: bool = False) -> tuple[Token, ...]:
     """Return the tokens of a sentence in order.
 
-    A single word with a capital at the beginning is a name only if it is no stop word. In German, where nouns have capitals,
-    only runs of two capitalised words are names.
+    A single word with a capital at the beginning is a name only if it is no stop word. In German, where nouns have
+    capitals, only runs of two capitalised words are names.
 
     >>> [t.key for t in tokens("The mill was sold to Anna Crane in 1871.")]
     ['mill', 'sold', 'crane', '1871.0']

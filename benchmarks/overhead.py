@@ -3,9 +3,13 @@
     python benchmarks/overhead.py [--tokens 60000 600000] [--latency 0 0.2] [--other OTHER/src]
 
 No model runs, so what is measured is Polygraph's work: CPU seconds, peak memory and wall time of `Index.add` with
-every layer, and CPU milliseconds of a question (`Index.ask`, median of `--questions`). The endpoint is a process of its
-own on loopback. Each index and each method runs in a fresh process; its start counts for the index and not for the
-questions. `--other` names the `src` folder of another state of the code, which is measured in turn with this one.
+every layer, and CPU milliseconds of a question, the median of `--questions` after the first. A question is asked
+through Python (`Index.ask`) and over HTTP: `polygraph serve` answers ``POST /v1/chat/completions``, and the CPU is that
+of the server's process, all its threads included, read from the clock that Linux has for each process. The endpoint is
+a process of its own on loopback. Each index and each method runs in a fresh process; its start counts for the index and
+not for the questions. No question is asked twice, since replies and vectors are kept. `--other` names the `src` folder
+of another state of the code, which is measured in turn with this one. Indexes that are in the `--work` folder already
+are only asked, which needs another `--seed`.
 
 The text is generated from a seed: names follow the law of Zipf over a vocabulary that grows as in real text
 (Heaps, 0.6), about one for twelve words. The chain of calls is what the wall time must be at least: calls of a
@@ -15,6 +19,8 @@ stage wait for those of the stages that they read, `--concurrency` at once, each
 import argparse
 import compileall
 import hashlib
+import http.client
+import itertools
 import json
 import math
 import multiprocessing
@@ -139,9 +145,9 @@ def write_text(folder: Path, n_tokens: int, *, seed: int = 0) -> None:
         written, number = written + words, number + 1
 
 
-def questions(n_tokens: int, n: int) -> list[str]:
-    """Return questions about names of the text."""
-    chance, n_words = random.Random(7), int(n_tokens / _TOKENS_PER_WORD)
+def questions(n_tokens: int, n: int, seed: str) -> list[str]:
+    """Return questions about names of the text, other ones for each seed."""
+    chance, n_words = random.Random(seed), int(n_tokens / _TOKENS_PER_WORD)
     return [
         f"What did {pick_name(chance, n_words)} do with {pick_name(chance, n_words)} at the {chance.choice(_PLACES)}?"
         for _ in range(n)
@@ -246,6 +252,41 @@ def run_questions(folder: Path, method: str, url: str, asked: list[str]) -> dict
     }
 
 
+def serve_questions(folder: Path, method: str, url: str, asked: list[str]) -> dict[str, Any]:
+    """Ask questions by one method over HTTP, of a server in a process of its own."""
+    given = {"POLYGRAPH_SERVER_TOKENS": f"ask read {'0' * 32}"}
+    given |= {f"POLYGRAPH_{name.upper()}": str(value) for name, value in settings(url, 16).items()}
+    given |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    command = [sys.executable, "-m", "polygraph", "serve", "--index", f"it={folder}", "--port", "0"]
+    milliseconds, wall = [], []
+    with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split(" at ")[1].strip()
+        connection = http.client.HTTPConnection(address.removeprefix("http://"))
+        headers = {"authorization": f"Bearer {'0' * 32}", "content-type": "application/json"}
+        # clock_getcpuclockid(3): the clock of a process is its number, inverted, and 2 for all of its threads.
+        clock_of_server = (~server.pid << 3) | 2
+        for question in asked:
+            body = {"model": f"polygraph/it/{method}", "messages": [{"role": "user", "content": question}]}
+            cpu, clock = time.clock_gettime(clock_of_server), time.perf_counter()
+            connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
+            response = connection.getresponse()
+            reply = json.loads(response.read())
+            if response.status != 200:
+                raise SystemExit(f"{method}: {reply}")
+            wall.append(time.perf_counter() - clock)
+            milliseconds.append(1000 * (time.clock_gettime(clock_of_server) - cpu))
+        peak_kb = int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[0])
+        connection.close()
+        server.terminate()
+    return {
+        "first_ms": milliseconds[0],
+        "cpu_ms": statistics.median(milliseconds[1:]),
+        "wall_s": statistics.median(wall[1:]),
+        "peak_mb": peak_kb / 1024,
+    }
+
+
 def child(source: Path, *given: str) -> dict[str, Any]:
     """Run a part in a fresh process with the code of a folder, and return what it prints and its wall time."""
     kept = {
@@ -268,7 +309,8 @@ def part(given: list[str]) -> None:
     if kind == "index":
         result = run_index(Path(folder), Path(rest[0]), rest[1], int(rest[2]))
     else:
-        result = run_questions(Path(folder), rest[0], rest[1], json.loads(rest[2]))
+        ask = run_questions if kind == "ask-Python" else serve_questions
+        result = ask(Path(folder), rest[0], rest[1], json.loads(rest[2]))
     print(json.dumps(result))
 
 
@@ -293,12 +335,14 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
         compileall.compile_dir(source, quiet=1)
     for n_tokens in given.tokens:
         texts = work / f"texts-{n_tokens}"
-        write_text(texts, n_tokens)
-        asked = questions(n_tokens, given.questions + 1)
+        if not texts.exists():
+            write_text(texts, n_tokens)
         for state, source in states.items():
             folder = work / f"{state}-{n_tokens}"
             for latency in given.latency:
                 target = folder.with_name(f"{folder.name}-{latency:g}")
+                if target.exists():
+                    continue
                 pipe.send(latency)
                 pipe.recv()
                 found = child(source, "index", str(target), str(texts), url, str(given.concurrency))
@@ -309,19 +353,20 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
                 yield row(n_tokens, f"index, {1000 * latency:.0f} ms", state, *cells)
                 if given.verbose:
                     print(json.dumps({**found, "calls": calls}), flush=True)
-            pipe.send(0.0)
-            pipe.recv()
-            for method in given.methods:
-                target = folder.with_name(f"{folder.name}-{given.latency[0]:g}")
-                found = child(source, "ask", str(target), method, url, json.dumps(asked))
+        pipe.send(0.0)
+        pipe.recv()
+        for method, way in itertools.product(given.methods, ("Python", "HTTP")):
+            asked = questions(n_tokens, given.questions + 1, f"{given.seed} {method} {way}")
+            for state, source in states.items():
+                target = work / f"{state}-{n_tokens}-{given.latency[0]:g}"
+                found = child(source, f"ask-{way}", str(target), method, url, json.dumps(asked))
                 pipe.send(None)
                 calls = pipe.recv()
-                cells = [
-                    f"{found['cpu_ms']:.1f} ms, first {found['first_ms']:.0f}",
-                    f"{found['peak_mb']:.0f}",
-                ]
-                cells += [f"{1000 * found['wall_s']:.0f} ms", "", f"{sum(calls.values()) / len(asked):.1f}"]
-                yield row(n_tokens, f"`{method}`", state, *cells)
+                cells = [f"{found['cpu_ms']:.1f} ms, first {found['first_ms']:.0f}"]
+                cells += [f"{found['peak_mb']:.0f}", f"{1000 * found['wall_s']:.0f} ms", ""]
+                yield row(
+                    n_tokens, f"`{method}`, {way}", state, *cells, f"{sum(calls.values()) / len(asked):.1f}"
+                )
 
 
 def row(*cells: object) -> str:
@@ -338,8 +383,9 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--methods", nargs="*", default=METHODS)
+    parser.add_argument("--seed", type=int, default=0, help="of the questions")
     parser.add_argument("--other", type=Path, help="src folder of another state of the code")
-    parser.add_argument("--work", type=Path, help="a folder that does not exist, which is kept")
+    parser.add_argument("--work", type=Path, help="a folder, which is kept")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--part", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     given = parser.parse_args()

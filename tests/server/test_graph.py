@@ -1,6 +1,7 @@
 """The graph and the studies over HTTP: maps, neighbourhoods, entities with their sentences, decisions, points."""
 
 import json
+import time
 from urllib.parse import quote
 
 import pytest
@@ -139,3 +140,17 @@ def test_answers_are_points_by_method(reader):
     points = reader.get("/api/v1/studies/first/points").json()["points"]
     assert [each["method"] for each in points] == ["bm25", "naive", "hybrid"] or len(points) == 3
     assert len({(each["x"], each["y"]) for each in points}) == 3
+
+
+def test_maps_are_made_when_the_page_is_opened_and_not_for_programs(tmp_path):
+    index = build(tmp_path / "papers")
+    with serving({"papers": index}) as running, running.client(READ) as client:
+        assert (
+            client.post(f"{INDEX}/ask", json={"question": "Who built the Skerry Light?"}).status_code == 200
+        )
+        assert not list((tmp_path / "papers" / "derived").glob("layout-*"))
+        assert client.get("/").status_code == 200
+        until = time.monotonic() + 30
+        while not list((tmp_path / "papers" / "derived").glob("layout-*")):
+            assert time.monotonic() < until
+            time.sleep(0.05)

@@ -87,6 +87,25 @@ class Network:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         return np.concatenate(owners), np.concatenate(others), np.concatenate(weights)
 
+    def spread(self, vertices: Numbers, mass: Floats) -> tuple[Numbers, Floats]:
+        """Divide mass at some vertices among their edges by weight.
+
+        Returns:
+            For each edge, in the order of `edges_at`, its other end and what arrives there.
+        """
+        (kind, *more) = self.kinds
+        if not more and not kind.weighted and kind.factor == 1.0:
+            indptr = np.asarray(kind.graph.indptr)
+            begins = indptr[vertices]
+            counts = indptr[vertices + 1] - begins
+            ends = np.cumsum(counts)
+            places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - counts), counts)
+            others = np.asarray(kind.graph.indices)[places].astype(np.int64)
+            return others, np.repeat(mass / np.maximum(counts, 1), counts)
+        owners, others, weight = self.edges_at(vertices)
+        strengths = np.bincount(owners, weights=weight, minlength=len(vertices))
+        return others, mass[owners] * weight / strengths[owners]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
@@ -170,9 +189,7 @@ def walk(
         held = waiting[front]
         waiting[front] = 0.0
         settled[front] += (1.0 - damping) * held
-        owners, others, weight = network.edges_at(front)
-        strengths = np.bincount(owners, weights=weight, minlength=len(front))
-        passed = damping * held[owners] * weight / strengths[owners]
+        others, passed = network.spread(front, damping * held)
         found, arrived = _gather(others, passed, n)
         waiting[found] += arrived
         reached.append(found)

@@ -115,8 +115,13 @@ def neutralize(
     'Who?\n\u2028 (2) x\nQUESTION; y (|im_start|)'
     """
     folded = text.translate(_FOLDED)
-    found = [m for p in _structure(tuple(labels), tuple(headings), records) for m in p.finditer(folded)]
-    if n_items:
+    found = [
+        match
+        for character, pattern in _structure(tuple(labels), tuple(headings), records)
+        if character in folded
+        for match in pattern.finditer(folded)
+    ]
+    if n_items and "[" in folded:
         found += [m for m in _CITATION.finditer(folded) if _cites(m, n_items)]
     return PromptText(_rewritten(text, found, keep_numbers))
 
@@ -235,19 +240,20 @@ _INERT = {"open": "(", "close": ")", "colon": ";", "field": "/"}
 @lru_cache(maxsize=256)
 def _structure(
     labels: tuple[str, ...], headings: tuple[str, ...], records: bool
-) -> tuple[re.Pattern[str], ...]:
-    """Return patterns of folded text."""
+) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return patterns of folded text, each with a character that all its matches have; empty for none."""
     names = "|".join(_words(label) for label in (*labels, "Task"))
+    label = re.compile(rf"{_LEAD}(?:{names})[ \d*_]*(?P<colon>:)", re.MULTILINE)
     patterns = [
-        _TAG, *_CHAT, _NUMBER, _TURN, re.compile(rf"{_LEAD}(?:{names})[ \d*_]*(?P<colon>:)", re.MULTILINE)
+        ("<", _TAG), ("<", _CHAT[0]), ("[", _CHAT[1]), ("[", _NUMBER), (":", _TURN), (":", label)
     ]  # fmt: skip
     if "Step" in labels:
-        patterns.append(re.compile(r"^ *(?P<word>step) *\d+ *$", re.MULTILINE))
+        patterns.append(("", re.compile(r"^ *(?P<word>step) *\d+ *$", re.MULTILINE)))
     if records:
-        patterns += [_RECORD, _LAST_RECORD]
+        patterns += [("|", _RECORD), ("", _LAST_RECORD)]
     titles = "|".join(_words(heading.lstrip("# ")) for heading in headings if heading)
     if titles:
-        patterns.append(re.compile(rf"^ *(?P<marks>#+) *(?:{titles})[ #:]*$", re.MULTILINE))
+        patterns.append(("#", re.compile(rf"^ *(?P<marks>#+) *(?:{titles})[ #:]*$", re.MULTILINE)))
     return tuple(patterns)
 
 
@@ -267,10 +273,12 @@ def _rewritten(text: str, found: Sequence[re.Match[str]], keep_numbers: bool) ->
     origin: Sequence[int] = range(len(text))
     if any(len(_FOLDED[ord(char)]) != 1 for char in set(text)):
         origin = [i for i, char in enumerate(text) for _ in _FOLDED[ord(char)]]
+    if keep_numbers:
+        found = [m for m in found if m.re is not _NUMBER or not _KEPT.match(text, origin[m.start()])]
+        if not found:
+            return text
     letters = list(text)
     for match in found:
-        if keep_numbers and match.re is _NUMBER and _KEPT.match(text, origin[match.start()]):
-            continue
         for name, part in match.groupdict().items():
             if part and name in _INERT:
                 letters[origin[match.start(name)]] = _INERT[name]

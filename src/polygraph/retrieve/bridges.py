@@ -35,7 +35,7 @@ def bridges(question: str, title: str, text: str, *, sentences: int = 2, names: 
 
     Args:
         question: the question; its first 2,000 characters count.
-        title: of the document, without what stands in brackets; may be empty.
+        title: of the document; may be empty. What stands in brackets is left out.
         text: of the passage.
         sentences: how many sentences are read; those without a stem of the question are left out.
         names: how many names of the sentences are taken, besides the title.
@@ -47,15 +47,14 @@ def bridges(question: str, title: str, text: str, *, sentences: int = 2, names: 
     >>> bridges("Who is the spouse of the actress that played the princess in Pulse Lake?", "Pulse Lake", text)
     [Bridge(name='Ada Bell', rest='spouse actress')]
     """
-    question = question[:_MAX_LENGTH]
+    question, title = question[:_MAX_LENGTH], title.split("(", 1)[0].strip()
     asked, titled = set(content_stems(question)), set(content_stems(title))
     spans = sentence_spans(text)
     shared = [len(asked.intersection(content_stems(text[a:b]))) for a, b in spans]
     best = sorted(range(len(spans)), key=lambda i: (-shared[i], i))[:sentences]
     read = [text[slice(*spans[i])] for i in best if shared[i]]
     found = list(dict.fromkeys(name for sentence in read for name in _names(sentence, asked, titled)))[:names]
-    title = title.split("(", 1)[0].strip()
-    if titled - asked and title:
+    if titled - asked:
         found.insert(0, title)
     known = titled.union(*(content_stems(sentence) for sentence in read))
     words = [

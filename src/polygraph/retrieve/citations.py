@@ -1,7 +1,7 @@
 """The check of citations: each is resolved to the sentence that supports it, or removed from the text with a note."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -11,7 +11,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.claims import contradiction
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, shared_stems
 
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
@@ -114,25 +114,25 @@ def judge_citations(
     Returns:
         Each group of marks with a verdict for each distinct number in it, in the order of the text.
     """
-    # Text by text, since several pieces of evidence rest on the same chunks.
-    stems = {text: frozenset(content_stems(text)) for text in dict.fromkeys(chain.from_iterable(shown))}
-    everything = "\n".join(stems)
+    everything = "\n".join(dict.fromkeys(chain.from_iterable(shown)))
     judged = []
     matches = list(_CITATION.finditer(text))
     for match, before in zip(matches, [None, *matches], strict=False):
         clause, claim = _claim_before(text[: match.start()], since=before.end() if before else 0)
         wanted = set(content_stems(claim))
-        in_text = {text: wanted & there for text, there in stems.items() if not wanted.isdisjoint(there)}
-        in_item = [set[str]().union(*(in_text[text] for text in item if text in in_text)) for item in shown]
-        shares = [len(found) / len(wanted) if wanted else 1.0 for found in in_item]
         cited = list(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
         there = [n for n in cited if 1 <= n <= len(shown)]
+        in_item = {n: _shared_stems(wanted, shown[n - 1]) for n in there}
         together = "\n".join(dict.fromkeys(chain.from_iterable(shown[n - 1] for n in there)))
         against = contradiction(clause or claim, together, given=question, elsewhere=everything)
         # Pieces that are cited together share the claim: each supports a part of it.
-        supported = set[str]().union(*(in_item[n - 1] for n in there))
+        supported = set[str]().union(*in_item.values())
         support = len(supported) / len(wanted) if wanted else 1.0
-        best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
+        best = 0.0
+        # Most claims have so much support that no other piece can have clearly more.
+        if 1.0 - support > _NEIGHBOUR_SUPPORT:
+            others = (item for n, item in enumerate(shown, 1) if n not in there)
+            best = max((len(_shared_stems(wanted, item)) / len(wanted) for item in others), default=0.0)
         # A paraphrase may share no word with its passage; only another piece with its words speaks against it.
         is_neighbour = best - support > _NEIGHBOUR_SUPPORT
         verdicts = []
@@ -147,6 +147,16 @@ def judge_citations(
             verdicts.append(CitationVerdict(n, claim, because))
         judged.append((match, tuple(verdicts)))
     return judged
+
+
+def _shared_stems(wanted: Collection[str], texts: Iterable[str]) -> set[str]:
+    """Return which of some stems any of some texts has."""
+    missing = set(wanted)
+    for text in texts:
+        if not missing:
+            break
+        missing -= shared_stems(missing, text)
+    return set(wanted) - missing
 
 
 def _shares_a_root(wanted: set[str], text: str) -> bool:
@@ -168,18 +178,21 @@ def supporting_sentence(
         The chunk, with start and end of the sentence in it; None if no chunk shares enough words with the claim.
     """
     wanted = set(content_stems(claim))
-    # A sentence shares no more words than its chunk, so that few chunks are divided into sentences.
+    # A sentence shares no more words than its chunk has roots of them, so that few chunks are divided into sentences.
     reach: list[tuple[int, int, Chunk]] = []
     for order, span in enumerate(evidence.spans):
         chunk = chunks.get(span.chunk)
         if chunk is not None:
-            shared = len(wanted.intersection(content_stems(chunk.text)))
-            if not wanted or shared / len(wanted) >= min_support:
-                reach.append((-shared, order, chunk))
+            folded = chunk.text.casefold()
+            reach.append((-sum(stem[:-1] in folded for stem in wanted), order, chunk))
     best: tuple[int, int, Chunk, int, int] | None = None
     for least, order, chunk in sorted(reach, key=lambda found: found[:2]):
         if best is not None and (least, order) > best[:2]:
             break
+        if wanted and min_support > 0:
+            shared = len(wanted.intersection(content_stems(chunk.text)))
+            if shared / len(wanted) < min_support:
+                continue
         for begin, end in _sentences(chunk.text):
             start = after_markup(chunk.text, begin, end)
             shared = len(wanted.intersection(content_stems(chunk.text[start:end])))

@@ -10,11 +10,12 @@ from typing import TypeVar
 import numpy as np
 
 from polygraph.models import Models
+from polygraph.models.protocols import Vectors
 from polygraph.records import Cut, Entity, EvidenceKind, Relation, Step
 from polygraph.retrieve.evidence import scores_as_json
 from polygraph.retrieve.linked_passages import assign_to_first
 from polygraph.retrieve.pack import fitting
-from polygraph.retrieve.steps import RANKED, embed_names, rerank
+from polygraph.retrieve.steps import RANKED, rerank
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.text.tokens import count_many
@@ -38,9 +39,8 @@ class Level:
 
 
 def search_low_level(
-    texts: Sequence[str],
+    queries: Vectors,
     index: Snapshot,
-    models: Models,
     *,
     k: int,
     threshold: float,
@@ -50,9 +50,9 @@ def search_low_level(
     """Find entities by cosine with the keywords, then their relations by degree of both ends, then weight.
 
     Args:
-        texts: queries: usually one, all keywords joined. With several, the best cosine counts.
+        queries: embedded as names, shape ``(n, dimension)``: usually one, all keywords joined. With several, the best
+            cosine counts.
         index: with `entity_vectors`.
-        models: in use.
         k: most entities.
         threshold: lowest cosine of a hit.
         seeds: rows of entities that come first whatever their cosine, with the reason.
@@ -61,7 +61,7 @@ def search_low_level(
     Returns:
         Entities and relations; ties by row, and of relations by the rows of their ends.
     """
-    found = [index.search_entities(vector, k) for vector in embed_names(texts, models)]
+    found = [index.search_entities(vector, k) for vector in queries]
     cosines = {h.n: h.score for h in merge_best(found, k, threshold)}
     reasons = {n: f"cosine {score:.3f} with the details of the question" for n, score in cosines.items()}
     reasons = {**(seeds or {}), **{n: why for n, why in reasons.items() if n not in (seeds or {})}}
@@ -98,9 +98,8 @@ def search_low_level(
 
 
 def search_high_level(
-    texts: Sequence[str],
+    queries: Vectors,
     index: Snapshot,
-    models: Models,
     *,
     k: int,
     threshold: float,
@@ -110,7 +109,7 @@ def search_high_level(
 
     Arguments as for `search_low_level`; the index needs `relation_vectors`.
     """
-    found = [index.search_relations(vector, k) for vector in embed_names(texts, models)]
+    found = [index.search_relations(vector, k) for vector in queries]
     hits = merge_best(found, k, threshold)
     by_row = index.relations([h.n for h in hits])
     cosines = {by_row[h.n].id: h.score for h in hits if h.n in by_row}

@@ -8,7 +8,7 @@ import numpy as np
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, shared_stems
 
 MANY_PASSAGES = 500
 """An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
@@ -36,7 +36,7 @@ def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapsh
         return [e.chunks for e in entities]
     rows = index.entity_rows([e.id for e in hubs])
     hits = sorted(hit.n for hit in index.search_chunks(vector, NEAREST))
-    near = [chunk.id for chunk in index.chunks(hits)]
+    near = index.chunk_ids(hits)
     found: list[Sequence[str]] = []
     for entity in entities:
         if len(entity.chunks) <= MANY_PASSAGES:
@@ -110,22 +110,6 @@ def best_passages(scores: Mapping[str, float], index: Snapshot, k: int) -> list[
     return sorted(best.items(), key=lambda item: (-item[1], rows[item[0]]))[:k]
 
 
-def rank_by_similarity(chunks: Sequence[str], vector: Vectors, index: Snapshot) -> list[tuple[str, float]]:
-    """Rank passages by cosine with the question; return ids with cosines, ties by row.
-
-    Args:
-        chunks: ids without repeats.
-        vector: the question, embedded like the chunks, shape ``(dimension,)``.
-        index: with `chunk_vectors`.
-    """
-    numbers = index.chunk_rows(chunks)
-    rows = np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
-    cosines = index.chunk_similarities(vector, rows.tolist()) if len(rows) else np.zeros(0, dtype=np.float32)
-    order = np.lexsort((rows, -cosines))
-    ids = list(numbers)
-    return [(ids[i], round(float(cosines[i]), 6)) for i in order.tolist()]
-
-
 class LinkedPassage(NamedTuple):
     """A passage that ranked rows cite."""
 
@@ -143,6 +127,7 @@ def rank_by_statements(
     vector: Vectors,
     index: Snapshot,
     names: Mapping[str, str] | None = None,
+    most: int | None = None,
 ) -> list[LinkedPassage]:
     """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
 
@@ -156,17 +141,25 @@ def rank_by_statements(
         vector: the question, embedded like the chunks, shape ``(dimension,)``.
         index: with `chunk_vectors`.
         names: of the ends of relations, by id; default: the ids.
+        most: how many are returned, the best; default: all.
     """
     asked = set(content_stems(question))
     n_words: dict[str, int] = {}
     for row in rows:
         of_names = asked & set(content_stems(_names(row, names or {})))
+        others = asked - of_names
         for description in row.descriptions:
-            n = len(of_names | asked & set(content_stems(description.text)))
+            n = len(of_names) + len(shared_stems(others, description.text))
             n_words[description.chunk] = max(n, n_words.get(description.chunk, 0))
-    by_cosine = rank_by_similarity(chunks, vector, index)
-    found = [LinkedPassage(chunk, cosine, n_words.get(chunk, 0)) for chunk, cosine in by_cosine]
-    return sorted(found, key=lambda p: -p.n_words)  # sorting is stable
+    numbers = index.chunk_rows(chunks)
+    ids, ns = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
+    cosines = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)
+    words = np.array([n_words.get(chunk, 0) for chunk in ids], dtype=np.int64)
+    order = np.lexsort((ns, -cosines, -words))[:most]
+    return [
+        LinkedPassage(ids[i], round(cosine, 6), n)
+        for i, cosine, n in zip(order.tolist(), cosines[order].tolist(), words[order].tolist(), strict=True)
+    ]
 
 
 def _names(row: Entity | Relation, names: Mapping[str, str]) -> str:

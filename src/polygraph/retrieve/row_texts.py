@@ -5,6 +5,7 @@ the document that says it. Where a model has written a summary of all, that come
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 from types import MappingProxyType
 
 from polygraph.graph.descriptions import document_of, in_turns
@@ -12,7 +13,7 @@ from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.statements import statement, statements
 from polygraph.text.tokens import count_tokens, truncate
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, shared_stems
 
 ROW_TOKENS = 160
 """Longest row of a table, so that a table holds many."""
@@ -41,6 +42,7 @@ class RowTexts:
         self._dates: dict[str, str] = {}
         self._entities: dict[str, str] = {}
         self._relations: dict[str, str] = {}
+        self._shared: dict[str, set[str]] = {}
 
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
@@ -104,7 +106,7 @@ class RowTexts:
             asked = self._asked - {stem for name in names for stem in content_stems(name)}
             left = room - len(row.summary) - 1
             more = list(self._chosen(row.descriptions, names, left)) if asked else []
-            more = [d for d in more if asked & set(content_stems(d.text)) and self._cost(d) <= left]
+            more = [d for d in more if asked & self._asked_in(d.text) and self._cost(d) <= left]
             return f"{row.summary} {self._dated(more)}" if more else row.summary
         return self._dated(chosen)
 
@@ -133,9 +135,7 @@ class RowTexts:
                 return descriptions
         asked = self._asked - {stem for name in names for stem in content_stems(name)}
         turns = in_turns(descriptions)[:_MAX_COMPARED]
-        shared = {
-            n: len(asked.intersection(content_stems(descriptions[n].text))) if asked else 0 for n in turns
-        }
+        shared = {n: len(asked & self._asked_in(descriptions[n].text)) if asked else 0 for n in turns}
         self._read_dates([descriptions[n] for n in turns])
         kept: list[int] = []
         # Sorting is stable, so that those with equally many shared words stay in turns.
@@ -145,6 +145,13 @@ class RowTexts:
                 kept.append(n)
                 room -= cost
         return [descriptions[n] for n in sorted(kept)]
+
+    def _asked_in(self, text: str) -> set[str]:
+        """Return the words of the question in a text, which may describe several rows."""
+        found = self._shared.get(text)
+        if found is None:
+            found = self._shared[text] = shared_stems(self._asked, text)
+        return found
 
     def _cost(self, description: Description) -> int:
         """Return the characters of a statement with its date."""
@@ -181,12 +188,12 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
     wanted = {
         frozenset((rows[f.source], rows[f.target])) for f in facts if {f.source, f.target} <= rows.keys()
     }
-    found = {
-        edge.n: pair
-        for edge in index.relations_at(sorted(rows.values()))
-        if (pair := frozenset((edge.source, edge.target))) in wanted
+    # Asked for by their ends: an end may be a hub.
+    pairs = [(a, b) for pair in wanted for a, b in permutations(sorted(pair) * (3 - len(pair)), 2)]
+    relations = {
+        frozenset((rows[r.source], rows[r.target])): r
+        for _, r in sorted(index.relations(index.relation_rows(sorted(set(pairs)))).items())
     }
-    relations = {found[n]: relation for n, relation in index.relations(sorted(found)).items()}
     texts = []
     for fact in facts:
         line = triple_line(fact, names)

@@ -9,6 +9,7 @@ import numpy as np
 
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
+from polygraph.models.retry import is_local
 from polygraph.records import AnswerForm, Chunk, Cut, Entity, Evidence, Json, Relation, Retrieval, Span, Step
 from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.store.snapshot import Snapshot
@@ -36,6 +37,30 @@ def embed_names(texts: Sequence[str], models: Models) -> Vectors:
     if not texts:
         return np.zeros((0, models.name_embedder.dimension), dtype=np.float32)
     return np.asarray(models.calls.embed(models.name_embedder, texts, "query", stage="question"))
+
+
+def embed_at_once(
+    groups: Sequence[Sequence[str]], models: Models, *, question: str | None = None
+) -> list[Vectors]:
+    """Embed groups of texts as `embed_names`, and a question as `embed_question`, in one call of an endpoint.
+
+    Args:
+        groups: texts.
+        models: in use; where another embedder embeds questions, or a local one names, there are several calls.
+        question: embedded for chunk vectors; None for none.
+
+    Returns:
+        The vectors of each group, shape ``(len(texts), dimension)``, and last that of the question, with one row.
+    """
+    if is_local(models.name_embedder):
+        vectors = [embed_names(texts, models) for texts in groups]
+        return vectors if question is None else [*vectors, embed_question(question, models)[None]]
+    joins = question is not None and models.embedder.name == models.name_embedder.name
+    wanted = [*groups, [question]] if question is not None and joins else list(groups)
+    found = embed_names([text for texts in wanted for text in texts], models)
+    ends = np.cumsum([len(texts) for texts in wanted])
+    vectors = np.split(found, ends[:-1])
+    return vectors if question is None or joins else [*vectors, embed_question(question, models)[None]]
 
 
 def search_dense(question: str, index: Snapshot, models: Models, k: int) -> list[Hit]:
@@ -202,8 +227,7 @@ def pack_chunks(
     empty_because: str = "",
 ) -> Retrieval:
     """Build a retrieval from ranked chunks: the first `k` are packed, all are in the ranking."""
-    listed = index.chunks([hit.n for hit in hits])
-    chunks = listed[:k]
+    chunks = index.chunks([hit.n for hit in hits[:k]])
     headings = index.headings([c.document for c in chunks])
     items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], headings)
     counts = index.passage_tokens([c.id for c in chunks])
@@ -214,7 +238,7 @@ def pack_chunks(
         question,
         method,
         packed,
-        ranking=[c.id for c in listed],
+        ranking=index.chunk_ids([hit.n for hit in hits]),
         max_tokens=max_tokens,
         trace=trace,
         what="no passage",
@@ -269,5 +293,5 @@ def retrieved(
 
 def hits_as_json(hits: Sequence[Hit], index: Snapshot) -> Json:
     """Convert hits on chunks for a trace: ``[[chunk id, score], ...]``."""
-    chunks = index.chunks([hit.n for hit in hits])
-    return [[chunk.id, hit.score] for chunk, hit in zip(chunks, hits, strict=True)]
+    ids = index.chunk_ids([hit.n for hit in hits])
+    return [[chunk, hit.score] for chunk, hit in zip(ids, hits, strict=True)]

@@ -25,9 +25,9 @@ class Answering(Protocol):
     """A function that answers one question."""
 
     def __call__(
-        self, *, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None]
+        self, *, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None] | None
     ) -> Answer:
-        """Answer a question; pass on the retrieval and each piece of the text."""
+        """Answer a question; pass on the retrieval and each piece of the text, if anybody reads it."""
 
 
 def stream_answer(answer: Answering) -> Iterator[Event]:

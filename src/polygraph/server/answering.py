@@ -104,8 +104,7 @@ def _answer(state: ServerState, served: ServedIndex, log: EventLog, asked: Asked
 
     def on_text(text: str) -> None:
         check()
-        if streams:
-            log.append("text", {"text": text})
+        log.append("text", {"text": text})
 
     check()
     log.removals = served.removals()
@@ -118,7 +117,8 @@ def _answer(state: ServerState, served: ServedIndex, log: EventLog, asked: Asked
             form=asked.form,
             history=asked.history,
             on_retrieval=on_retrieval,
-            on_text=on_text,
+            # A reply that nobody reads as it comes is not asked for piece by piece, which would cost more.
+            on_text=on_text if streams else None,
         )
         chains = opened.paths(found, where=asked.where) if asked.paths else None
     whole = answer_json(found, chains) | {"id": log.id}

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from polygraph import __version__
 from polygraph.errors import PolygraphError
-from polygraph.server import graph_views, openai_api
+from polygraph.server import openai_api
 from polygraph.server.access import Tokens
 from polygraph.server.gate import Gate
 from polygraph.server.jobs.supervisor import Jobs
@@ -91,7 +91,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     stopped = threading.Event()
     watcher = threading.Thread(target=state.indexes.watch, args=(stopped,), daemon=True)
     watcher.start()
-    threading.Thread(target=graph_views.prepare, args=(state.indexes.all(),), daemon=True).start()
     if state.jobs is not None:
         await asyncio.to_thread(state.jobs.start)
     try:

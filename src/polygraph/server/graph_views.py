@@ -28,7 +28,7 @@ _MAX_EVIDENCE = 5
 """Sentences under one relation."""
 _MAX_SENTENCE = 600
 _PREPARED = 200_000
-"""Most entities of an index whose map is made when the server starts."""
+"""Most entities of an index whose map is made when the page is opened."""
 _maps: WeakKeyDictionary[Snapshot, GraphMap] = WeakKeyDictionary()
 _making = threading.Lock()
 

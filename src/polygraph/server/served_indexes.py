@@ -40,7 +40,7 @@ class PinnedIndex(Index):
         method: str | None,
         *,
         on_retrieval: Callable[[Retrieval], None],
-        on_text: Callable[[str], None],
+        on_text: Callable[[str], None] | None,
         **options: Any,
     ) -> Answer:
         """Answer as `ask` does, in this thread; an exception of a callback ends the work and is raised."""

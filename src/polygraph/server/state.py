@@ -147,6 +147,8 @@ class ServerState:
         """Long work; None if there are no jobs: nothing may be changed, or there is no server to wait for them."""
         self.studies = settings.studies or indexes.all()[0].folder / "studies"
         """Folder of all studies."""
+        self.makes_maps = False
+        """Whether the maps of the indexes are made already, or being made."""
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
 

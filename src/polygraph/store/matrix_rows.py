@@ -76,8 +76,9 @@ class MatrixRows:
 
     def rows(self, ns: NDArray[np.int64]) -> Vectors:
         """The vectors of some rows, shape ``(len(ns), dimension)``."""
-        found = np.asarray(self._matrix[ns], dtype=np.float32)
-        return found if self._scales is None else np.asarray(found * self._scales[ns, None])
+        if self._scales is None:
+            return np.asarray(self._matrix[ns], dtype=np.float32)
+        return np.asarray(self._matrix[ns] * self._scales[ns, None], dtype=np.float32)
 
 
 def in_sixteen_bits(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:

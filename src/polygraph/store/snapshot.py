@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import dot_rows
 from polygraph.errors import IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
@@ -19,6 +18,7 @@ from polygraph.records import Chunk, Community, Entity, Relation, Report, Table,
 from polygraph.store.atomic_files import damage
 from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.generations import open_finished
+from polygraph.store.kept_rows import KeptRows
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import GRAPH_FILE, up_to_date
 from polygraph.store.lexical import LexicalIndex
@@ -26,8 +26,12 @@ from polygraph.store.protocol import StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
 from polygraph.text.passage import Heading
 
-_CHUNKS_KEPT = 2_000
+_CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
+_NUMBERS_KEPT = 50_000
+"""Chunks whose numbers are known: a few megabytes as well."""
+_STATEMENTS_KEPT = 20_000
+"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,7 @@ class Snapshot:
         self.manifest = manifest
         self.versions = up_to_date(self.store, manifest)
         self._filter = DocumentFilter(self.store, scope or {})
-        self._chunks: dict[str, Chunk] = {}
-        self._headings: dict[str, Heading] = {}
+        self._kept = _Kept()
 
     @property
     def layers(self) -> frozenset[str]:
@@ -102,7 +105,7 @@ class Snapshot:
         scoped = Snapshot.__new__(Snapshot)
         scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
         scoped.versions, scoped._keeps, scoped.place = self.versions, self._keeps, self.place
-        scoped._chunks, scoped._headings = self._chunks, self._headings
+        scoped._kept = self._kept
         scoped._filter = DocumentFilter(self.store, {**self.scope, **scope})
         _ = scoped.documents_allowed  # so that an unknown field is reported here
         return scoped
@@ -158,20 +161,26 @@ class Snapshot:
 
     def chunks(self, ns: Sequence[int]) -> list[Chunk]:
         """Return chunks by row, in the order asked for."""
-        return self.store.documents.chunks_by_row(ns)
+        ids = self._kept.chunk_ids.read(ns, self._read_chunks)
+        chunks = {chunk.id: chunk for chunk in self.chunks_by_id(list(ids.values()))}
+        return [chunks[ids[n]] for n in ns if n in ids]
+
+    def chunk_ids(self, ns: Sequence[int]) -> list[str]:
+        """Return ids of chunks by row, in the order asked for."""
+        ids = self._kept.chunk_ids.read(ns, self._read_chunks)
+        return [ids[n] for n in ns if n in ids]
+
+    def _read_chunks(self, ns: Sequence[int]) -> dict[int, str]:
+        """Read chunks by row, keep them, and return their ids."""
+        found = self.store.documents.chunks_by_row(ns)
+        self._kept.chunks.read([c.id for c in found], lambda _: {c.id: c for c in found})
+        return {n: chunk.id for n, chunk in zip(ns, found, strict=True)}
 
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id, in the order asked for; unknown ids are left out."""
-        # The pieces of evidence of a question rest on the same chunks, and each asks for its own.
-        known = self._chunks
-        missing = [chunk for chunk in dict.fromkeys(ids) if chunk not in known]
-        if not missing:
-            return [known[chunk] for chunk in ids]
-        found = {chunk.id: chunk for chunk in self.store.documents.chunks_by_id(missing)}
-        found |= {chunk: known[chunk] for chunk in ids if chunk in known}
-        if len(found) <= _CHUNKS_KEPT:
-            # Replaced and never changed, since threads share it.
-            self._chunks = {**known, **found} if len(known) + len(found) <= _CHUNKS_KEPT else found
+        found = self._kept.chunks.read(
+            ids, lambda some: {c.id: c for c in self.store.documents.chunks_by_id(some)}
+        )
         return [found[chunk] for chunk in ids if chunk in found]
 
     def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
@@ -185,7 +194,7 @@ class Snapshot:
 
     def chunk_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of chunks by id, in the order asked for; unknown ids are left out."""
-        return self.store.documents.chunk_rows(ids)
+        return self._kept.chunk_rows.read(ids, self.store.documents.chunk_rows)
 
     def chunks_of(self, document: str) -> list[Chunk]:
         """Return the chunks of one document, in order, regardless of the filter."""
@@ -197,15 +206,7 @@ class Snapshot:
 
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of documents by id, as they stand above passages."""
-        known = self._headings
-        wanted = list(dict.fromkeys(documents))
-        missing = [document for document in wanted if document not in known]
-        if missing:
-            read = self.store.documents.headings(missing)
-            # Replaced and never changed, since threads share it.
-            self._headings = {**known, **read} if len(known) + len(read) <= _CHUNKS_KEPT else read
-            known = {**known, **read}
-        return {document: known[document] for document in wanted if document in known}
+        return self._kept.headings.read(documents, self.store.documents.headings)
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""
@@ -220,10 +221,12 @@ class Snapshot:
         scores = np.round(self._vectors("chunk_vectors").scores(vector), 6)
         return _within(scores, self._filter.chunks)
 
-    def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
+    def chunk_similarities(
+        self, vector: Vectors, ns: Sequence[int] | NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         """Return the cosine of some chunks with a unit vector, in the order asked for."""
-        rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
-        return np.asarray(np.round(dot_rows(rows, vector), 6), dtype=np.float32)
+        found = self._vectors("chunk_vectors").similarities(vector, np.asarray(ns, dtype=np.int64))
+        return np.asarray(np.round(found, 6), dtype=np.float32)
 
     def chunk_vectors(self, ns: Sequence[int] | NDArray[np.int64]) -> Vectors:
         """Return unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""
@@ -347,8 +350,17 @@ class Snapshot:
             most_chunks: chunks of each, the first ones, that are enough; with a filter all are returned.
         """
         if self.documents_allowed is None:
-            return self.store.graph.entities_by_row(ns, most_chunks=most_chunks)
+            found = self._kept.entities.read(
+                [(n, most_chunks) for n in ns], lambda keys: self._read_entities(keys, most_chunks)
+            )
+            return [found[n, most_chunks] for n in ns if (n, most_chunks) in found]
         return [self._filter.reduce_entity(e) for e in self.store.graph.entities_by_row(ns)]
+
+    def _read_entities(
+        self, keys: Sequence[tuple[int, int | None]], most_chunks: int | None
+    ) -> dict[tuple[int, int | None], Entity]:
+        found = self.store.graph.entities_by_row([n for n, _ in keys], most_chunks=most_chunks)
+        return dict(zip(keys, found, strict=True))
 
     def relations_at(self, entities: Sequence[int], *, most: int | None = None) -> list[Neighbour]:
         """Return the relations of some entities, by row.
@@ -386,7 +398,9 @@ class Snapshot:
 
     def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
         """Return relations by row, reduced to what the filter permits; those without a permitted chunk are left out."""
-        found = dict(zip(ns, self.store.graph.relations_by_row(ns), strict=True))
+        found = self._kept.relations.read(
+            ns, lambda some: dict(zip(some, self.store.graph.relations_by_row(some), strict=True))
+        )
         if self.documents_allowed is None:
             return found
         reduced = {n: self._filter.reduce_relation(r) for n, r in found.items()}
@@ -509,6 +523,22 @@ class Snapshot:
     @cached_property
     def _predicate_rows(self) -> dict[str, int]:
         return {predicate: n for n, predicate in enumerate(self._predicates)}
+
+
+def _n_statements(row: Entity | Relation) -> int:
+    return 1 + len(row.descriptions) + len(row.chunks)
+
+
+class _Kept:
+    """What was read last of one state, which all of its filters share."""
+
+    def __init__(self) -> None:
+        self.chunks = KeptRows[str, Chunk](_CHUNKS_KEPT)
+        self.chunk_ids = KeptRows[int, str](_NUMBERS_KEPT)
+        self.chunk_rows = KeptRows[str, int](_NUMBERS_KEPT)
+        self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
+        self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
+        self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
 
 
 def _within(scores: NDArray[np.float32], permitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:

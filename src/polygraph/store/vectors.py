@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import dot_rows
 from polygraph.models.protocols import Vectors
 from polygraph.store.approximate import CANDIDATES, CANDIDATES_PER_HIT, Codes, write_codes
 from polygraph.store.matrix_rows import MatrixRows
@@ -14,6 +15,8 @@ from polygraph.store.token_rows import ABOUT, TokenRows
 
 _DECIMALS = 6
 """Scores are rounded before ranking, so that the last bits of a matrix product decide nothing."""
+_COMPARED = 256
+"""Rows that are read at once to be compared: with dimensions of 1,536, what a cache of the processor holds."""
 _COPIED = 4_096
 """Rows that are copied at once."""
 _FEW = 8
@@ -47,8 +50,10 @@ def top(scores: NDArray[np.floating], k: int) -> list[Hit]:
     else:
         candidates = np.arange(len(rounded))
     order = candidates[np.lexsort((candidates, -rounded[candidates]))][:k]
+    order = order[np.isfinite(rounded[order])]
     # A float32 is written out by its shortest decimal form, which rounding alone would not give.
-    return [Hit(int(n), round(float(rounded[n]), _DECIMALS)) for n in order if np.isfinite(rounded[n])]
+    found = zip(order.tolist(), rounded[order].tolist(), strict=True)
+    return [Hit(n, round(score, _DECIMALS)) for n, score in found]
 
 
 class Rows(Protocol):
@@ -97,6 +102,13 @@ class VectorIndex:
     def rows(self, ns: NDArray[np.int64]) -> Vectors:
         """The vectors of some rows, shape ``(len(ns), dimension)``."""
         return self._rows.rows(ns)
+
+    def similarities(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""
+        found = np.empty(len(ns), dtype=np.float32)
+        for at in range(0, len(ns), _COMPARED):
+            found[at : at + _COMPARED] = dot_rows(self.rows(ns[at : at + _COMPARED]), vector)
+        return found
 
     def copy_to(self, path: Path) -> None:
         """Write all vectors to a file in single precision, as `numpy.save` does, a part at a time."""

@@ -5,6 +5,7 @@ Extraction only needs to know whether a text is English prose, which the parser 
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 _SAMPLE_CHARS = 6_000
 
@@ -128,7 +129,12 @@ def detect_language(text: str) -> str:
     >>> detect_language("rev 4; R12 10k; R13 4k7")
     ''
     """
-    sample = text[:_SAMPLE_CHARS]
+    return _detect(text[:_SAMPLE_CHARS])
+
+
+# The text that a claim cites is looked at in several ways.
+@lru_cache(maxsize=64)
+def _detect(sample: str) -> str:
     by_script = _language_by_script(sample)
     if by_script:
         return by_script

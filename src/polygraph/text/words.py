@@ -1,6 +1,7 @@
 """Words, stems, phrases and names of a question or a sentence, without a dictionary."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -78,6 +79,32 @@ def content_stems(text: str) -> list[str]:
     ['chang', 'scroog', 'mind']
     """
     return list(_content_stems(text))
+
+
+def shared_stems(wanted: Collection[str], text: str) -> set[str]:
+    """Return which of some stems are among the `content_stems` of a text.
+
+    >>> shared_stems(["chang", "mind", "lamp"], "What changes Scrooge's mind?") == {"chang", "mind"}
+    True
+    """
+    folded = text.casefold()
+    found = set[str]()
+    for stem in wanted:
+        # A word begins with its stem but for the last letter, and looking for that is much faster than stemming a text.
+        root = stem[:-1] or stem
+        at = folded.find(root)
+        while at >= 0:
+            if _begins_word(folded, at) and _content_stem(_WORD.match(folded, at)[0]) == stem:  # type: ignore[index]
+                found.add(stem)
+                break
+            at = folded.find(root, at + 1)
+    return found
+
+
+def _begins_word(text: str, at: int) -> bool:
+    """Return whether a word can begin at a place of a text that has a letter or digit."""
+    before = text[max(0, at - 2) : at]
+    return not before[-1:].isalnum() and not (before[-1:] in ("'", "’") and before[:-1].isalnum())
 
 
 # The same passages are looked at for many claims and many questions.

@@ -496,7 +496,9 @@ class Index:
     ) -> Answering:
         """Return a function that answers and passes on the retrieval and each piece of text."""
 
-        def answer(*, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None]) -> Answer:
+        def answer(
+            *, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None] | None
+        ) -> Answer:
             return self._answer(
                 question,
                 method,

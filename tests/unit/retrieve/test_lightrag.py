@@ -7,7 +7,7 @@ import pytest
 
 from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
-from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_similarity
+from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_statements
 from polygraph.retrieve.methods.lightrag import LightRAG
 from polygraph.testing import WordEmbedder, scripted_chat
 
@@ -221,10 +221,14 @@ def test_quotas_fall_linearly_to_one_and_unused_quotas_are_redistributed():
 
 def test_passages_by_similarity_break_ties_by_row(index):
     vector = WORDS.embed(["Ada"], "query")[0]
-    found = rank_by_similarity(["d4.txt:0", "d2.txt:0", "d1.txt:0"], vector, index)
-    assert [c for c, _ in found] == ["d1.txt:0", "d4.txt:0", "d2.txt:0"]
-    assert found[0][1] == pytest.approx(3**-0.5, abs=1e-5)
-    assert rank_by_similarity([], vector, index) == []
+    found = rank_by_statements("Ada", ["d4.txt:0", "d2.txt:0", "d1.txt:0"], [], vector, index)
+    assert [p.chunk for p in found] == ["d1.txt:0", "d4.txt:0", "d2.txt:0"]
+    assert found[0].cosine == pytest.approx(3**-0.5, abs=1e-5)
+    assert (
+        rank_by_statements("Ada", ["d4.txt:0", "d2.txt:0", "d1.txt:0"], [], vector, index, most=2)
+        == found[:2]
+    )
+    assert rank_by_statements("Ada", [], [], vector, index) == []
 
 
 def test_a_question_about_the_whole_collection_asks_a_model_for_an_overview(index):

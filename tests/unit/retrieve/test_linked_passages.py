@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polygraph.records import Chunk, Description, Entity
+from polygraph.records import Description, Entity
 from polygraph.retrieve import linked_passages
 from polygraph.retrieve.linked_passages import best_passages, consider_passages
 from polygraph.store.vectors import Hit
@@ -35,10 +35,8 @@ class Tiny:
     def search_chunks(self, vector, k):
         return [Hit(n, float(n)) for n in range(9, -1, -1)][:k]
 
-    def chunks(self, rows):
-        return [
-            Chunk(id=f"d:{n}", document="d", ordinal=n, start=0, end=1, text="t", n_tokens=1) for n in rows
-        ]
+    def chunk_ids(self, rows):
+        return [f"d:{n}" for n in rows]
 
     def mentioned_in(self, row, rows):
         return [f"d:{n}" in list(self.mentions.values())[row] for n in rows]

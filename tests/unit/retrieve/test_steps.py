@@ -11,6 +11,8 @@ from polygraph.records import Chunk
 from polygraph.retrieve.evidence import spans_of
 from polygraph.retrieve.steps import (
     chunk_evidence,
+    embed_at_once,
+    embed_names,
     embed_question,
     entities_in_question,
     hits_as_json,
@@ -51,6 +53,9 @@ class Chunks:
 
     def chunks(self, ns):
         return [self.all[n] for n in ns]
+
+    def chunk_ids(self, ns):
+        return [self.all[n].id for n in ns]
 
     def chunks_by_id(self, ids):
         known = {c.id: c for c in self.all}
@@ -137,6 +142,31 @@ def test_reranking_orders_the_head_and_leaves_the_tail():
     assert [h.n for h in rerank("q", hits, index, models(Lengths()), 3)] == [1, 2, 0, 3]
     assert rerank("q", hits, index, models(), 3) == hits
     assert rerank("q", [], index, models(Lengths()), 3) == []
+
+
+class Counted(HashEmbedder):
+    """An embedder at an endpoint, or on this machine, that counts its calls."""
+
+    def __init__(self, *, local):
+        super().__init__()
+        self.local, self.instant, self.calls = local, False, []
+
+    def embed(self, texts, kind):
+        self.calls.append(list(texts))
+        return super().embed(texts, kind)
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_groups_of_names_and_the_question_take_one_call_of_an_endpoint(local):
+    embedder = Counted(local=local)
+    together = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
+    found = embed_at_once([["lamp", "sea"], [], ["tide"]], together, question="Who lit it?")
+    assert len(embedder.calls) == (3 if local else 1)
+    apart = [embed_names(["lamp", "sea"], models()), np.zeros((0, embedder.dimension))]
+    apart += [embed_names(["tide"], models()), embed_question("Who lit it?", models())[None]]
+    for one, other in zip(found, apart, strict=True):
+        assert one.shape == other.shape
+        assert np.allclose(one, other, atol=1e-3)
 
 
 def test_questions_are_embedded_as_unit_vectors():

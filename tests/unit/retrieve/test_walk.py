@@ -15,6 +15,7 @@ from polygraph.retrieve.methods.walk import (
     match_weights,
     mix_in,
     mix_with_start,
+    search_starts,
 )
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
@@ -209,8 +210,39 @@ def test_a_second_search_finds_a_passage_that_mentions_a_name_of_the_first(tmp_p
 
 def test_weights_are_mixed_in_also_where_the_walk_did_not_arrive():
     walked = Walk(np.array([2, 5]), np.array([0.6, 0.2]), 0.2)
-    mixed = mix_in(walked, {3: 0.75, 5: 0.25}, 0.5)
+    mixed = mix_in(walked, {3: 0.375, 5: 0.125})
     assert mixed.vertices.tolist() == [2, 3, 5]
     assert mixed.scores.tolist() == pytest.approx([0.3, 0.375, 0.225])
     assert mixed.missing == pytest.approx(0.1)
-    assert mix_in(walked, {}, 0.5) is walked
+    assert mix_in(walked, {}) is walked
+
+
+def test_the_second_search_weighs_a_share_of_the_mass_of_its_passage(tmp_path, write_files):
+    with Index.open(tmp_path / "index", models=hashed_models()) as made:
+        made.add(write_files(tmp_path / "papers", FILM), methods=["walk"])
+    snapshot = Snapshot(tmp_path / "index")
+    try:
+        method = NameWalk(bridge_share=0.25, relevance=0.0)
+        without = NameWalk(bridge_share=0.0, relevance=0.0)(HUSBAND, snapshot, hashed_models())
+        found = method(HUSBAND, snapshot, hashed_models())
+    finally:
+        snapshot.close()
+    before, after = dict(steps(without)["walk"]), dict(steps(found)["walk"])
+    given = 0.25 * before["1.md:0"]
+    # The film is not found from itself, so that only its part of what the others get is taken from it.
+    assert after["1.md:0"] == pytest.approx((1 - given) * before["1.md:0"])
+    assert after["2.md:0"] > (1 - given) * before["2.md:0"]
+
+
+def test_the_second_search_starts_from_the_first_passage_of_each_title():
+    # Passages 0 and 1 have one title (number 0), passage 3 another (number 1), passage 2 none.
+    none = Graph.from_edges(6, [], [], [])
+    titles = Graph.from_edges(6, [0, 1, 3], [4, 4, 5], [1.0, 1.0, 1.0])
+    graph = TitleGraph(4, np.array([7, 8], dtype=np.uint64), titles, none, none)
+    ranking = np.array([1, 0, 2, 3])
+    assert search_starts(ranking, [4, 5], graph, 2) == [0, 3]
+    assert search_starts(ranking, [4, 5], graph, 1) == [0]
+    assert search_starts(ranking, [4], graph, 2) == [0]
+    assert search_starts(ranking, [], graph, 2) == [0]
+    # The first passage has no title in the question: that of the title comes next.
+    assert search_starts(np.array([2, 0, 1, 3]), [4, 5], graph, 3) == [0, 1, 3]

@@ -49,3 +49,13 @@ def test_all_vectors_are_copied_to_a_file_that_numpy_reads(tmp_path):
     index = saved(tmp_path / "v", np.eye(5, dtype=np.float32))
     index.copy_to(tmp_path / "all.tmp")
     assert np.array_equal(np.load(tmp_path / "all.tmp", mmap_mode="r"), np.eye(5))
+
+
+def test_similarities_of_many_rows_are_those_of_each_row(tmp_path):
+    rng = np.random.default_rng(3)
+    matrix = rng.normal(size=(700, 8)).astype(np.float32)
+    index = saved(tmp_path / "v", matrix)
+    wanted = rng.permutation(700)
+    expected = [np.float32(index.rows(np.array([n]))[0] @ matrix[5]) for n in wanted]
+    assert np.allclose(index.similarities(matrix[5], wanted), expected, rtol=1e-5, atol=1e-6)
+    assert index.similarities(matrix[5], wanted[:0]).shape == (0,)

@@ -25,7 +25,7 @@ from polygraph.retrieve.evidence import entity_evidence, nothing_found, relation
 from polygraph.retrieve.linked_passages import best_passages
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
-from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
+from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_at_once, retrieved
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.question import question_entities
 
@@ -159,7 +159,7 @@ class FastGraphRAG:
         asked = question_entities(question, models, method="fast-graphrag")
         by_name = index.entities_named(asked.named) if self.seed_names else {}
         found = []
-        vectors = embed_names([*asked.named, *asked.generic], models)
+        vectors, (whole,) = embed_at_once([[*asked.named, *asked.generic], [question]], models)
         for i, text in enumerate((*asked.named, *asked.generic)):
             named = i < len(asked.named)
             exact = [n for n in by_name.get(text, []) if named and index.entities([n])[0].chunks]
@@ -169,7 +169,6 @@ class FastGraphRAG:
                 found.append(self._similar(text, vectors[i], 1, self.named_similarity, index))
             else:
                 found.append(self._similar(text, vectors[i], self.generic_k, self.generic_similarity, index))
-        whole = embed_question(question, models, names=True)
         found.append(
             self._similar("the whole question", whole, self.generic_k, self.generic_similarity, index)
         )

@@ -8,7 +8,7 @@ shared graph merges them.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -23,7 +23,7 @@ from polygraph.retrieve.evidence import (
     report_evidence,
 )
 from polygraph.retrieve.linked_passages import MANY_PASSAGES, consider_passages, rank_by_statements
-from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.pack import Block, fitting, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
@@ -130,15 +130,17 @@ class GraphRAGLocal:
         reports = index.reports(sorted(matched))
         ordered = sorted(reports, key=lambda r: (-matched[r.community], -r.rating, r.community))
         # Communities of two levels may have the same members, and so the same report.
-        ordered = list({r.text: r for r in reversed(ordered)}.values())[::-1]
+        ordered = list({r.text: r for r in reversed(ordered)}.values())[::-1][:RANKED]
+        # A report rests on hundreds of passages: those of reports that cannot be packed are not read.
+        n = max(1, fitting([r.text for r in ordered], int(self.reports_share * self.max_tokens)))
         return tuple(
             report_evidence(
-                r,
+                r if i < n else replace(r, chunks=()),
                 float(matched[r.community]),
                 f"holds {matched[r.community]} of the entities; rating {r.rating:.1f}",
                 index,
             )
-            for r in ordered[:RANKED]
+            for i, r in enumerate(ordered)
         )
 
     def _sources(
@@ -150,7 +152,7 @@ class GraphRAGLocal:
         for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
             for chunk in chunks:
                 first.setdefault(chunk, entity.name)
-        ranked = rank_by_statements(question, list(first), entities, vector, index)[:RANKED]
+        ranked = rank_by_statements(question, list(first), entities, vector, index, most=RANKED)
         whys = {
             p.chunk: f"mentions {first[p.chunk]}; what is said of an entity there has {p.n_words} of the question's "
             f"words; cosine {p.cosine:.3f} with the question"

@@ -40,7 +40,7 @@ from polygraph.retrieve.pack import Block, fitting, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
-    embed_question,
+    embed_at_once,
     ordered_chunks,
     relations_per_chunk,
     retrieved,
@@ -119,12 +119,25 @@ class LightRAG:
         # 1. Keywords on two levels.
         words = self._keywords(question, models, name)
         # 2. Low-level keywords find entities and their relations; high-level keywords find relations and their ends.
-        low = self._search_low(words.low, index, models) if self.mode != "global" else Level()
-        high = self._search_high(words.high, index, models) if self.mode != "local" else Level()
+        weaves = self.merge == "weave"
+        vectors = embed_at_once(
+            [
+                [", ".join(words.low)] if words.low and self.mode != "global" else [],
+                [", ".join(words.high)] if words.high and self.mode != "local" else [],
+            ],
+            models,
+            question=question if weaves else None,
+        )
+        low, high = (
+            search(part, index, k=self.top_k, threshold=self.threshold, most_chunks=self._most_chunks())
+            if len(part)
+            else Level()
+            for search, part in ((search_low_level, vectors[0]), (search_high_level, vectors[1]))
+        )
         # 3. Merge the levels within the budget of the tables, and pick the passages of their rows.
         texts = RowTexts(index, question)
-        if self.merge == "weave":
-            found = self._weave(question, low, high, index, models, texts)
+        if weaves:
+            found = self._weave(question, vectors[2][0], low, high, index, models, texts)
         else:
             found = self._join(low, high, index, texts)
         trace = (
@@ -145,32 +158,6 @@ class LightRAG:
             words = Keywords(high=words.high or words.low, low=words.low or words.high)
         return words
 
-    # --- the two levels -----------------------------------------------------------------------------
-
-    def _search_low(self, keywords: Sequence[str], index: Snapshot, models: Models) -> Level:
-        if not keywords:
-            return Level()
-        return search_low_level(
-            [", ".join(keywords)],
-            index,
-            models,
-            k=self.top_k,
-            threshold=self.threshold,
-            most_chunks=self._most_chunks(),
-        )
-
-    def _search_high(self, keywords: Sequence[str], index: Snapshot, models: Models) -> Level:
-        if not keywords:
-            return Level()
-        return search_high_level(
-            [", ".join(keywords)],
-            index,
-            models,
-            k=self.top_k,
-            threshold=self.threshold,
-            most_chunks=self._most_chunks(),
-        )
-
     def _most_chunks(self) -> int | None:
         """Return how many chunks of an entity are read: those of the published code need all, see `pick`."""
         return None if self.merge == "join" or self.pick == "quota" else MANY_PASSAGES + 1
@@ -178,7 +165,14 @@ class LightRAG:
     # --- merging ------------------------------------------------------------------------------------
 
     def _weave(
-        self, question: str, low: Level, high: Level, index: Snapshot, models: Models, texts: RowTexts
+        self,
+        question: str,
+        vector: Vectors,
+        low: Level,
+        high: Level,
+        index: Snapshot,
+        models: Models,
+        texts: RowTexts,
     ) -> _Selection:
         """Version 1.5.7: interleave the levels and truncate; interleave their passages with those near the question."""
         merged = Level(
@@ -187,7 +181,6 @@ class LightRAG:
             {i: _join_reasons(low.whys.get(i), high.whys.get(i)) for i in {**low.whys, **high.whys}},
         )
         level, cuts = self._truncate(merged, texts)
-        vector = embed_question(question, models)
         near: list[tuple[str, str]] = []
         if self.mode == "mix":
             hits = [h for h in index.search_chunks(vector, self.chunk_k) if h.score >= self.threshold]
@@ -287,7 +280,7 @@ class LightRAG:
         n = max(1, self.related_chunks * len(rows) // 2)
         said = [row for row, _ in rows] if self.pick == "statements" else []
         names = index.entity_names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
-        ranked = rank_by_statements(question, list(why), said, vector, index, names)[:n]
+        ranked = rank_by_statements(question, list(why), said, vector, index, names, most=n)
         return [(p.chunk, f"{why[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked]
 
     def _n_within_budget(self, passages: Sequence[tuple[str, str]], index: Snapshot) -> int:

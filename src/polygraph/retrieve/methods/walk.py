@@ -85,10 +85,13 @@ class NameWalk:
     """Passages of the walk that may lead to others, the first ones."""
     max_name_passages: int = 20
     """A name that occurs in more passages leads only to the document it titles."""
-    bridge_share: float = 0.1
-    """Share of the mass that goes to passages of the second search, in [0, 1); 0 for no second search."""
+    bridge_share: float = 0.3
+    """Share of a passage's mass that goes to what the second search finds from it, in [0, 1); 0 for no search."""
+    bridge_starts: int = 2
+    """Passages from which the second search goes on: the first one, then the first of each further title in the
+    question."""
     bridge_sentences: int = 2
-    """Sentences of the first passage whose names are searched for."""
+    """Sentences of such a passage whose names are searched for."""
     bridge_names: int = 4
     """Names of these sentences that are searched for, besides the title."""
     bridge_depth: int = 10
@@ -147,12 +150,14 @@ class NameWalk:
             # 3. Mix in each passage's own match, then rescore by similarity to the question, alone and in pairs.
             mixed = mix_with_start(walked, start, self.own_share)
             ranked = self._rescore(mixed, vector, index)
-            # 4. Search by what the first passage leads to, and rank again.
+            # 4. Search by what the first passage of each title leads to, and rank again. What is found is as certain as
+            # the passage that led to it, so it gets a share of its mass.
             second: dict[int, tuple[float, Bridge]] = {}
             if self.bridge_share and len(ranked.chunks):
-                second = self._second_search(question, int(ranked.chunks[0]), vector, index)
-                mixed = mix_in(mixed, {n: weight for n, (weight, _) in second.items()}, self.bridge_share)
-                trace.append(Step(name="first", value=hits_as_json([_hit(ranked, 0)], index)))
+                starts = search_starts(ranked.chunks, [v for _, v, _ in named], graph, self.bridge_starts)
+                second = self._second_search(question, ranked, starts, vector, index)
+                mixed = mix_in(mixed, {n: weight for n, (weight, _) in second.items()})
+                trace.append(Step(name="first", value=hits_as_json([_hit(ranked, i) for i in starts], index)))
                 ranked = self._rescore(mixed, vector, index)
             hits = [_hit(ranked, i) for i in range(len(ranked.chunks))]
             by_mass = [Hit(v, round(s, _DIGITS)) for v, s in mixed.top(self.k, last=graph.n_chunks)]
@@ -204,27 +209,45 @@ class NameWalk:
         return [hit for hit, _ in found], why
 
     def _second_search(
-        self, question: str, first: int, vector: Vectors, index: Snapshot
+        self, question: str, ranked: _Ranked, starts: Sequence[int], vector: Vectors, index: Snapshot
     ) -> dict[int, tuple[float, Bridge]]:
-        """Search by each name of the first passage and what the question still asks.
+        """Search by each name of some passages and what the question still asks.
+
+        Args:
+            question: the question.
+            ranked: the passages found so far.
+            starts: positions in `ranked` of the passages whose names are searched for.
+            vector: of the question.
+            index: where to search.
 
         Returns:
-            Weights of the passages found, which sum to 1, each with the name that found it, best first.
+            Weights of the passages found, each with the name that found it. What is found from one passage weighs
+            `bridge_share` of its mass; of a passage found from several the weights add up, and the first name stays.
         """
-        (chunk,) = index.chunks([first])
-        title = index.titles([chunk.document]).get(chunk.document, "")
-        best: dict[int, tuple[float, Bridge]] = {}
-        for bridge in bridges(
-            question, title, chunk.text, sentences=self.bridge_sentences, names=self.bridge_names
-        ):
-            words = index.search_words(f"{bridge.name} {bridge.rest}", self.bridge_depth)
-            for hit in match_passages(words, (), vector, index, self.word_weight):
-                # Of equals the first name.
-                if hit.n != first and (hit.n not in best or hit.score > best[hit.n][0]):
-                    best[hit.n] = hit.score, bridge
-        hits = sorted((Hit(n, score) for n, (score, _) in best.items()), key=lambda hit: (-hit.score, hit.n))
-        weights = match_weights(hits[: self.seeds + 1], self.sharpness)
-        return {n: (weight, best[n][1]) for n, weight in weights if weight > 0}
+        rows = ranked.chunks[list(starts)].tolist()
+        chunks = index.chunks(rows)
+        titles = index.titles([chunk.document for chunk in chunks])
+        second: dict[int, tuple[float, Bridge]] = {}
+        for row, chunk, mass in zip(rows, chunks, ranked.mass[list(starts)].tolist(), strict=True):
+            best: dict[int, tuple[float, Bridge]] = {}
+            for bridge in bridges(
+                question,
+                titles.get(chunk.document, ""),
+                chunk.text,
+                sentences=self.bridge_sentences,
+                names=self.bridge_names,
+            ):
+                words = index.search_words(f"{bridge.name} {bridge.rest}", self.bridge_depth)
+                for hit in match_passages(words, (), vector, index, self.word_weight):
+                    # Of equals the first name.
+                    if hit.n != row and (hit.n not in best or hit.score > best[hit.n][0]):
+                        best[hit.n] = hit.score, bridge
+            hits = sorted((Hit(n, score) for n, (score, _) in best.items()), key=lambda h: (-h.score, h.n))
+            for n, weight in match_weights(hits[: self.seeds + 1], self.sharpness):
+                if weight > 0:
+                    before, bridge = second.get(n, (0.0, best[n][1]))
+                    second[n] = before + self.bridge_share * mass * weight, bridge
+        return second
 
     def network(self, graph: TitleGraph) -> Network:
         """Build the network of the walk: passages and names, with the edge weights of the parameters."""
@@ -267,7 +290,7 @@ class NameWalk:
         positions = {int(c): i for i, c in enumerate(ranked.chunks)}
         routes = paths(network, walked, chunks, damping=self.damping)
         previous = [int(ranked.previous[positions[c]]) for c in chunks]
-        own = self.own_share * (1.0 - self.bridge_share if second else 1.0)
+        own = self.own_share * (1.0 - math.fsum(weight for weight, _ in second.values()))
         asked = {vertex: name.text for name, vertex, _ in named}
         labels = _labels([*routes, [c for c in previous if c >= 0]], asked, index)
         texts = []
@@ -304,6 +327,34 @@ def titles_in_question(question: str, graph: TitleGraph) -> list[tuple[TextMenti
     is_title = Network((EdgeKind(graph.titles),)).degrees(vertices) > 0
     found = zip(names, vertices.tolist(), counts, strict=True)
     return [name for name, titled in zip(found, is_title.tolist(), strict=True) if titled]
+
+
+def search_starts(chunks: Numbers, titles: Sequence[int], graph: TitleGraph, most: int) -> list[int]:
+    """Choose passages from which to search on.
+
+    A question that names two things by their titles asks for what both lead to. A search from one of them alone would
+    put what it finds before what the other leads to.
+
+    Args:
+        chunks: rows of passages, best first, at least one.
+        titles: vertices of the titles in the question.
+        graph: which passages a title has.
+        most: number of passages to choose at most, at least 1.
+
+    Returns:
+        Positions in `chunks`: the first passage, then for each title without a chosen passage its first one, in order
+        of the ranking.
+    """
+    starts = [0]
+    owners, rows, _ = Network((EdgeKind(graph.titles),)).edges_at(np.array(titles, dtype=np.int64))
+    titled = [set(rows[owners == i].tolist()) for i in range(len(titles))]
+    for position, row in enumerate(chunks.tolist()):
+        titled = [passages for passages in titled if int(chunks[starts[-1]]) not in passages]
+        if len(starts) >= most or not titled:
+            break
+        if any(row in passages for passages in titled):
+            starts.append(position)
+    return starts
 
 
 def _mostly_titled(chunks: Sequence[int], graph: TitleGraph) -> bool:
@@ -361,14 +412,14 @@ def mix_with_start(walked: Walk, start: Mapping[int, float], share: float) -> Wa
     return Walk(walked.vertices, (1.0 - share) * walked.scores + share * own, (1.0 - share) * walked.missing)
 
 
-def mix_in(walked: Walk, weights: Mapping[int, float], share: float) -> Walk:
-    """Mix the scores of a walk with weights that sum to 1, also of vertices that the walk did not reach."""
+def mix_in(walked: Walk, weights: Mapping[int, float]) -> Walk:
+    """Add weights to a walk, also of vertices that it did not reach; its own scores shrink, so that the sum stays."""
     if not weights:
         return walked
+    left = 1.0 - math.fsum(weights.values())
     vertices = np.union1d(walked.vertices, np.array(list(weights), dtype=np.int64))
     more = np.array([weights.get(v, 0.0) for v in vertices.tolist()])
-    scores = (1.0 - share) * walked.at(vertices) + share * more
-    return Walk(vertices, scores, (1.0 - share) * walked.missing)
+    return Walk(vertices, left * walked.at(vertices) + more, left * walked.missing)
 
 
 def _hit(ranked: _Ranked, i: int) -> Hit:

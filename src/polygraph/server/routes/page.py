@@ -2,11 +2,15 @@
 
 import mimetypes
 import re
+import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from fastapi import APIRouter, Response
+
+from polygraph.server import graph_views
+from polygraph.server.state import State
 
 router = APIRouter(include_in_schema=False)
 
@@ -36,8 +40,11 @@ class _File(NamedTuple):
 
 
 @router.get("/")
-def page() -> Response:
-    """Return the page."""
+def page(state: State) -> Response:
+    """Return the page, and begin to make the maps that it will ask for; a server of programs needs none."""
+    if not state.makes_maps:
+        state.makes_maps = True
+        threading.Thread(target=graph_views.prepare, args=(state.indexes.all(),), daemon=True).start()
     found = _read(FOLDER / "index.html")
     content = found.content if found else _NOT_BUILT.encode()
     headers = {"content-security-policy": _CSP, "cache-control": "no-cache"}

@@ -65,7 +65,8 @@ def database_url_of(place: str | Path) -> str | None:
 
 def database_of(folder: Path) -> DatabaseUrl | None:
     """Return the URL of the database that holds the tables of a folder; None if the folder holds them itself."""
-    if (url := _given.get(folder.resolve())) is not None:
+    # Resolving a path takes longer than all else here, and each question asks.
+    if _given and (url := _given.get(folder.resolve())) is not None:
         return url
     with suppress(OSError):
         return parse_url((folder / URL_FILE).read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise, permutations
 
-from polygraph.text.claims.folding import plain, without_case
+from polygraph.text.claims.folding import fold_all, plain
 from polygraph.text.claims.names import WORD
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems, stem
@@ -15,6 +15,8 @@ _MIN_SHARED = 0.75
 _MIN_SHARED_BESIDE = 0.5
 """The same where the word that a claim negates is known to be among them."""
 _CLAUSE = re.compile(r"[.;:!?\n]+\s|,\s+(?:and|but|while|whereas|although|though|aber|und)\b|\bbut\b|, ")
+_PIECE_END = re.compile(r"(?<=[.;:!?])\n")
+"""An end of a line that is an end of a clause and of a sentence as well."""
 _BOUND = (
     r"(?!\s+(?:before|until|later|earlier|sooner|more|less|fewer|only|just|merely|least|necessarily)\b)"
     r"(?!\s+(?:longer|shorter|higher|lower|larger|smaller|older|younger)\s+than\b)"
@@ -123,15 +125,19 @@ for _pair in _PAIRS_OF_OPPOSITES:
 def reversed_clause(claim: str, shown: str) -> str:
     """Say if all clauses of the text that are closest to a clause of the claim say its reverse."""
     negation = _NEGATION_IN.get(detect_language(shown) or "", _NEGATION)
-    clauses, folded = None, list[str]()
+    pieces, folded = None, list[str]()
     for part in _CLAUSE.split(claim):
         wanted = _stems(part)
         if len(wanted) < 2:
             continue
-        if clauses is None:
-            clauses = _clauses(shown)
-            folded = _fold_all(clauses)
-        found = [(clauses[n], _stems(clauses[n])) for n in _with_most_stems(folded, wanted, _MIN_SHARED)]
+        if pieces is None:
+            pieces = _PIECE_END.split(shown)
+            folded = fold_all(pieces)
+        near = [pieces[n] for n in _with_most_stems(folded, wanted, _MIN_SHARED)]
+        clauses = [clause for piece in near for clause in _clauses(piece)]
+        found = [
+            (clauses[n], _stems(clauses[n])) for n in _with_most_stems(fold_all(clauses), wanted, _MIN_SHARED)
+        ]
         shares = [len(wanted & there) / len(wanted) for _, there in found]
         best = max(shares, default=0.0)
         if best < _MIN_SHARED:
@@ -150,18 +156,12 @@ def _stems(text: str) -> set[str]:
     return {plain(word) for word in content_stems(text)}
 
 
-def _fold_all(texts: Sequence[str]) -> list[str]:
-    """Return each text without case and accents; all at once is many times faster."""
-    folded = without_case("\0".join(texts)).split("\0")
-    return folded if len(folded) == len(texts) else [without_case(text) for text in texts]
-
-
 def _with_most_stems(folded: Sequence[str], stems: Collection[str], share: float) -> list[int]:
     """Return the positions of all texts that may have this share of some stems, and of a few others, ascending.
 
     A word contains its stem but for the last letter, and looking for that is much faster than stemming the texts.
     """
-    roots = sorted((stem[:-1] for stem in stems), key=len, reverse=True)
+    roots = sorted(_roots(stems), key=len, reverse=True)
     spare = len(roots) - math.ceil(share * len(roots) - 1e-9)
     # A text that lacks no more than `spare` has at least one of these; the longest are the rarest.
     some = {n for root in roots[: spare + 1] for n, text in enumerate(folded) if root in text}
@@ -176,6 +176,11 @@ def _with_most_stems(folded: Sequence[str], stems: Collection[str], share: float
         else:
             found.append(n)
     return found
+
+
+def _roots(stems: Collection[str]) -> list[str]:
+    """Return what a folded text must have one of if it has one of some stems, see `_with_most_stems`."""
+    return [stem[:-1] for stem in stems]
 
 
 def _clauses(text: str) -> list[str]:
@@ -217,31 +222,52 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
         return False
     implicit = _implicit(claim)
     wanted = _stems(claim)
-    is_about = len(wanted) <= 3 or len(wanted & _stems(shown)) > 1
+    is_about: bool | None = None
     denied: set[str] = set()
-    affirmed: set[str] = set()
-    for sentence in _SENTENCE.split(shown):
+    # Words that no place affirms so far. The sentences closest to the claim come first: most claims have nothing left
+    # after one of them, and the order does not matter else.
+    left, roots = set(wanted), _roots(wanted)
+    sentences = _SENTENCE.split(shown)
+    shares = [sum([root in folded for root in roots]) for folded in fold_all(sentences)]
+    for n in sorted(range(len(sentences)), key=lambda n: -shares[n]):
+        if not shares[n]:
+            break
+        sentence = sentences[n]
         there = _stems(sentence)
-        if not wanted & there:
+        if left.isdisjoint(there):
             continue
-        if _RESERVED.search(sentence) or _FOR_A_TIME.search(sentence) or implicit != _implicit(sentence):
-            affirmed |= there
-            continue
-        words: list[str] = []
-        end = 0
-        for match in negation.finditer(sentence):
-            words += _ordered(sentence[end : match.start()])
-            end = match.end()
-            after, end_of_word = _denied_word(sentence, end)
-            if after:
-                if is_about:
-                    denied.add(after)
-                # It is not affirmed by standing here; other places count.
-                end = end_of_word
-            elif words and is_about:
-                denied.add(words.pop())
-        affirmed |= {*words, *_ordered(sentence[end:])}
-    return bool(wanted & (denied - affirmed))
+        affirmed = there
+        if negation.search(sentence) and not (
+            _RESERVED.search(sentence) or _FOR_A_TIME.search(sentence) or implicit != _implicit(sentence)
+        ):
+            if is_about is None:
+                is_about = len(wanted) <= 3 or len(wanted & _stems(shown)) > 1
+            affirmed, of_sentence = _affirmed_and_denied(sentence, negation)
+            if is_about:
+                denied |= of_sentence
+        if not left.isdisjoint(affirmed):
+            left -= affirmed
+            if not left:
+                return False
+    return bool(denied & left)
+
+
+def _affirmed_and_denied(sentence: str, negation: re.Pattern[str]) -> tuple[set[str], set[str]]:
+    """Return the words of a sentence that its negations leave alone, and those that they deny, as stems."""
+    denied: set[str] = set()
+    words: list[str] = []
+    end = 0
+    for match in negation.finditer(sentence):
+        words += _ordered(sentence[end : match.start()])
+        end = match.end()
+        after, end_of_word = _denied_word(sentence, end)
+        if after:
+            denied.add(after)
+            # It is not affirmed by standing here; other places count.
+            end = end_of_word
+        elif words:
+            denied.add(words.pop())
+    return {*words, *_ordered(sentence[end:])}, denied
 
 
 def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) -> bool:

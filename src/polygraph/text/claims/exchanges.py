@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
-from polygraph.text.claims.folding import plain
+from polygraph.text.claims.folding import fold_all, plain, without_case
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.language import detect_language
 from polygraph.text.words import STOP_WORDS, content_stems, stem
@@ -17,6 +17,8 @@ _BETWEEN = re.compile(
 """What separates what is said of one number from what is said of the next."""
 _FROM_TO = re.compile(r"\b(?:from|von|de|desde|da|di)\b[^.;]{0,30}?$")
 _TO = re.compile(r"^[^.;]{0,30}?\b(?:to|auf|à|a)\b")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_GAP_END = re.compile(r"[;:]|, (?:and|but|who|which)")
 _MAX_PAIRS = 10
 _NAME = re.compile(r"\b[^\W\d_a-z][\w'’\-]*(?: (?:(?:de|von|van|del|di|da) )?[^\W\d_a-z][\w'’\-]*)*")
 _SYMMETRIC = re.compile(
@@ -117,25 +119,34 @@ def _words(text: str) -> set[str]:
 
 
 def _exchanged_names(claim: str, shown: str) -> str:
-    if (detect_language(claim) or detect_language(shown)) == "de":  # nouns look like names
-        return ""
-    sentences = [(s, plain(s)) for s in _SENTENCE.split(shown)]
+    lines: list[tuple[str, str]] | None = None
     for first, between, second in _neighbours(claim):
         a, b = plain(first.split()[-1]), plain(second.split()[-1])
         said = _verbs(between)
         if not said or a == b:
             continue
+        if lines is None:
+            split = shown.split("\n")
+            lines = list(zip(split, fold_all(split), strict=True))
         is_same = is_reversed = False
-        for sentence, folded in sentences:
+        # A word contains its stem but for the last letter.
+        verb = min(said)[:-1]
+        near = [line for line, folded in lines if a in folded and b in folded and plain(verb) in folded]
+        for sentence in chain.from_iterable(map(_SENTENCE.split, near)):
+            folded = without_case(sentence)
             if a not in folded or b not in folded:
                 continue
             for one, gap, other in _neighbours(sentence):
+                if verb not in gap.casefold():
+                    continue
                 x, y = {plain(w) for w in one.split()}, {plain(w) for w in other.split()}
                 if not said & _verbs(gap) or bool(_TURNED.search(between)) != bool(_TURNED.search(gap)):
                     continue
                 is_same |= a in x and b in y
                 is_reversed |= b in x and a in y
         if is_reversed and not is_same:
+            if (detect_language(claim) or detect_language(shown)) == "de":  # nouns look like names
+                return ""
             return f"who is who between {first} and {second}"
     return ""
 
@@ -146,7 +157,7 @@ def _neighbours(text: str) -> Iterator[tuple[str, str, str]]:
     for i, first in enumerate(names):
         for second in names[i + 1 : i + 4]:
             between = text[first.end() : second.start()]
-            if len(between) > 80 or re.search(r"[;:]|, (?:and|but|who|which)", between):
+            if len(between) > 80 or _GAP_END.search(between):
                 break
             yield first.group(), between, second.group()
 
@@ -155,6 +166,6 @@ def _verbs(between: str) -> set[str]:
     """Return the first word that says what one of two names does to the other."""
     if _SYMMETRIC.search(between) or "," in between:
         return set()
-    words = [w.casefold() for w in re.findall(r"[^\W\d_]+", between)]
+    words = [w.casefold() for w in _LETTERS.findall(between)]
     first = next((w for w in words if len(w) > 2 and w not in STOP_WORDS), "")
     return {stem(first)} - {""}

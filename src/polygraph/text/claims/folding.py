@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 _MAY_COMBINE = re.compile(r"[^\x00-\u02ff]")
@@ -20,3 +21,11 @@ def without_case(text: str) -> str:
     if not folded.isascii():
         folded = _MAY_COMBINE.sub(lambda m: "" if unicodedata.combining(m.group()) else m.group(), folded)
     return folded.replace("’", "'").removesuffix("'s")
+
+
+def fold_all(texts: Sequence[str]) -> list[str]:
+    """Return each text without case and accents; all at once is many times faster."""
+    if not texts:
+        return []
+    folded = without_case("\0".join(texts)).split("\0")
+    return folded if len(folded) == len(texts) else [without_case(text) for text in texts]

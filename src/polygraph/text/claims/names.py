@@ -9,6 +9,8 @@ from polygraph.text.claims.repeats import repeated
 from polygraph.text.language import detect_language
 
 WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+_ENDS_IN_WORD = re.compile(r"[^\W\d_]['’\-]?\Z")
+_GOES_ON_AS_WORD = re.compile(r"['’\-]?[^\W\d_]")
 SENTENCE_START = re.compile(r"(?:^|(?<!\b[A-Z])[.!?:;\n\"“(*#-]\s*)$")
 _SHORT_WORD = 4
 """Words of this length or more may be forms of one name if their first letters are equal."""
@@ -36,17 +38,17 @@ _PAIR = re.compile(r"\b([A-Z][^\W\d_]+) ([A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)")
 def missing_name(claim: str, known: str, elsewhere: str) -> str:
     """Return the first name of a claim of which the text has no form, as "the name X"; empty if there is none."""
     introduction = _introduction(claim)
-    there = {plain(word) for word in set(WORD.findall(known))}
     names = [
         match
         for match in WORD.finditer(claim)
         if match.group()[0].isupper()
         and len(match.group()) >= 3
         and plain(match.group()) not in ORDINARY
-        and plain(match.group()) not in there
-        and not is_general(plain(match.group()), there)
+        and not _has_word(known, match.group())
         and not SENTENCE_START.search(claim[: match.start()])
     ]
+    there = {plain(word) for word in set(WORD.findall(known))} if names else set()
+    names = [m for m in names if plain(m.group()) not in there and not is_general(plain(m.group()), there)]
     if not names:
         return _other_bearer(claim, known, elsewhere)
     # A claim may be too short to show its language.
@@ -73,6 +75,18 @@ def missing_name(claim: str, known: str, elsewhere: str) -> str:
         if repeated(claim, known, without=name):
             return f"the name {name}"
     return _other_bearer(claim, known, elsewhere)
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Return whether `WORD` finds a word in a text, written just so."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        before, after = text[max(0, at - 2) : at], text[end : end + 2]
+        if not _ENDS_IN_WORD.search(before) and not _GOES_ON_AS_WORD.match(after):
+            return True
+        at = text.find(word, end)
+    return False
 
 
 def _introduction(claim: str) -> int:

@@ -28,6 +28,7 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
+    embed_at_once,
     embed_question,
     entities_in_question,
     ordered_chunks,
@@ -92,19 +93,18 @@ class RogragDual:
         low_keywords = tuple(dict.fromkeys((*keywords.low, *keywords.high))) if self.expand else keywords.low
         named = self._named(question, index)
         most_chunks = None if self.order == "graph" else MANY_PASSAGES + 1
+        queries = embed_at_once([self._queries(low_keywords), self._queries(keywords.high)], models)
         low = search_low_level(
-            self._queries(low_keywords),
+            queries[0],
             index,
-            models,
             k=self.entities,
             threshold=self.threshold,
             seeds=named,
             most_chunks=most_chunks,
         )
         high = search_high_level(
-            self._queries(keywords.high),
+            queries[1],
             index,
-            models,
             k=self.relations,
             threshold=self.threshold,
             most_chunks=most_chunks,

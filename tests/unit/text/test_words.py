@@ -1,0 +1,54 @@
+"""Stems of words, and which of them a text has."""
+
+import random
+
+import pytest
+
+from polygraph.text.words import content_stems, shared_stems
+
+TEXT = (
+    "The parties' mills, Mara O'Neil’s and others', were re-opened in 1871: she changed a_plan; x'y'z hoped."
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"party", "mill", "mara"}, {"party", "mill", "mara"}),
+        ({"neil"}, set()),  # a part of the word O'Neil
+        ({"o'neil"}, {"o'neil"}),
+        ({"chang", "chan"}, {"chang"}),
+        ({"plan", "a"}, {"plan"}),
+        ({"y", "z"}, set()),
+        ({"187", "1871"}, {"1871"}),
+        (set(), set()),
+    ],
+)
+def test_a_stem_is_found_where_a_whole_word_has_it(wanted, found):
+    assert shared_stems(wanted, TEXT) == found == wanted & set(content_stems(TEXT))
+
+
+def test_shared_stems_are_those_of_the_stemmed_text():
+    chance = random.Random(7)
+    pieces = [
+        "mill",
+        "mills",
+        "milling",
+        "'s",
+        "’",
+        "_",
+        " ",
+        " ",
+        "-",
+        "e",
+        "İ",
+        "ß",
+        "parties",
+        "7",
+        "y",
+        "a",
+    ]
+    for _ in range(500):
+        text, other = ("".join(chance.choices(pieces, k=30)) for _ in range(2))
+        wanted = {*content_stems(other), *content_stems(text)[:2]}
+        assert shared_stems(wanted, text) == wanted & set(content_stems(text))

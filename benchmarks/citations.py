@@ -54,7 +54,18 @@ def main() -> None:
     )
     parser.add_argument(
         "--set",
-        choices=["cases", "blind", "fresh", "final", "blind2", "blind3", "blind4", "blind5"],
+        choices=[
+            "cases",
+            "blind",
+            "fresh",
+            "final",
+            "blind2",
+            "blind3",
+            "blind4",
+            "blind5",
+            "blind6",
+            "blind7",
+        ],
         default="cases",
         help="which labelled set",
     )

@@ -51,8 +51,8 @@ from polygraph.text.normalize import normalize_name
 CASES = Path(__file__).parent / "identity"
 RESAMPLES = 2_000
 MIN_COSINE = 0.9
-PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2")
-SEEN = ("open", "fresh", "unseen", "unseen-2")  # the parts whose errors may be looked at
+PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2", "unseen-3")
+SEEN = ("open", "fresh", "unseen", "unseen-2", "unseen-3")  # the parts whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
 
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.claims import contradiction, is_computed, supports_number
+from polygraph.text.claims import contradiction
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems, shared_stems
@@ -133,19 +133,14 @@ def judge_citations(
         if 1.0 - support > _NEIGHBOUR_SUPPORT:
             others = (item for n, item in enumerate(shown, 1) if n not in there)
             best = max((len(_shared_stems(wanted, item)) / len(wanted) for item in others), default=0.0)
-        # A paraphrase may share few words or none; it is at fault if another piece has clearly more of them.
-        is_weak = support < _MIN_SUPPORT and best > support and best >= _MIN_SUPPORT_ELSEWHERE
-        n_words = sum(word.isalnum() for word in wanted)
-        is_foreign = support == 0 and n_words > 1 and not _shares_a_root(wanted, together)
-        is_neighbour = best - support > _NEIGHBOUR_SUPPORT or (
-            (is_weak or is_foreign) and not supports_number(claim, together)
-        )
+        # A paraphrase may share no word with its passage; only another piece with its words speaks against it.
+        is_neighbour = best - support > _NEIGHBOUR_SUPPORT
         verdicts = []
         for n in cited:
             because = ""
             if n not in there:
                 because = "there is no such evidence"
-            elif is_neighbour or (wanted and not in_item[n] and support > 0 and not is_computed(claim)):
+            elif is_neighbour:
                 because = f"its passage does not support “{claim[:80]}”"
             elif against:
                 because = f"its passage does not support {against} in “{claim[:80]}”"

@@ -267,3 +267,25 @@ def test_predicates_that_name_a_country_equate(predicate, equates):
         same(resolved(rows, ("a", "Sertral", predicate, "Moodex")), ("a", "Sertral"), ("a", "Moodex"))
         == equates
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "type_"),
+    [
+        ("Oberlandesgericht Celle", "OLG Celle", "organization"),
+        ("Mica 3", "Mica 3.0", "software"),
+        ("J.-B. Mercier", "Jean-Baptiste Mercier", "person"),
+        ("박지훈", "Park Ji-hoon", "person"),
+        ("Ναύπλιο", "Nafplio", "place"),
+        ("北京大学", "Peking University", "organization"),
+        ("Weltgesundheitsorganisation", "World Health Organization", "organization"),
+    ],
+)
+def test_abbreviated_words_and_forms_of_other_languages_merge(first, second, type_):
+    assert are_one(first, second, type_)
+
+
+def test_a_word_abbreviated_by_its_number_of_letters_needs_a_common_name():
+    assert are_one("Kubernetes", "k8s", "software", "Harbourmaster")
+    assert not are_one("Kubernetes", "k8s", "software")
+    assert not are_one("Kubernetes", "k9s", "software", "Harbourmaster")

@@ -202,3 +202,44 @@ def test_two_names_that_have_changed_places_speak_against_a_claim():
     shown = "Tom Sayle owed Merrick thirty pounds."
     assert contradiction("Tom owed Merrick thirty pounds", shown) == ""
     assert contradiction("Merrick owed Tom thirty pounds", shown) == "who is who between Merrick and Tom"
+
+
+def test_a_claim_in_other_words_is_not_contradicted_by_what_it_adds():
+    shown = "The Great Comet was first seen by sailors on 1 September; Finlay measured it a week later."
+    assert contradiction("In Victorian times, about 8 September, its position was taken", shown) == ""
+
+
+def test_a_number_in_another_format_is_the_same_number():
+    assert contradiction("The fund raised 12 million euros in May", "The fund raised €12m in May.") == ""
+    assert (
+        contradiction("The rooms cost her 132 kroner a year", "The rooms cost eleven kroner a month.") == ""
+    )
+    assert contradiction("The strike lasted 42 days", "The strike lasted from 3 March to 14 April.") == ""
+
+
+def test_two_numbers_that_changed_places_are_found():
+    shown = "The rye loaf keeps for five days instead of three."
+    assert contradiction("The rye loaf keeps for three days instead of five", shown) == (
+        "the order of three and five"
+    )
+
+
+def test_numbers_may_be_turned_round_by_the_words_between():
+    shown = "It gave the number saved as nine instead of eleven."
+    assert contradiction("It corrected the number saved from eleven to nine", shown) == ""
+
+
+def test_another_name_before_the_same_verb_is_found():
+    shown = "Toni Gasser and Walter Plank reached the top. Plank lost three toes to frostbite."
+    assert contradiction("Gasser lost three toes to frostbite", shown) == "the name Gasser"
+    assert contradiction("Plank lost three toes to frostbite", shown) == ""
+
+
+def test_two_people_around_one_verb_that_changed_places_are_found():
+    shown = "In May Mrs. Orme sued the landlord over the damp."
+    assert contradiction("The landlord sued Mrs. Orme over the damp", shown).startswith("who is who between")
+    assert contradiction("Mrs. Orme sued the landlord over the damp in May", shown) == ""
+
+
+def test_a_negation_that_holds_for_a_time_is_none():
+    assert contradiction("The bridge was not opened before June", "The bridge was opened in June.") == ""

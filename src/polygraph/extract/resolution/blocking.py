@@ -32,6 +32,15 @@ _ABBREVIATIONS = {
     "st": "saint", "ste": "sainte", "mt": "mount", "ft": "fort", "gebr": "gebrüder", "univ": "university",
     "inst": "institute",
 }  # fmt: skip
+_SHORT_WORDS = {
+    "univ": "university", "inst": "institute", "intl": "international", "natl": "national", "dept": "department",
+    "assn": "association", "assoc": "association", "bros": "brothers", "govt": "government", "cttee": "committee",
+    "mfg": "manufacturing", "acad": "academy", "rly": "railway", "rwy": "railway", "stn": "station",
+    "olg": "oberlandesgericht", "bgh": "bundesgerichtshof", "lg": "landgericht", "ovg": "oberverwaltungsgericht",
+    "vg": "verwaltungsgericht", "ogh": "oberster gerichtshof",
+}  # fmt: skip
+"""Abbreviations that stand for one word wherever they are in a name of two words or more."""
+_ROUND_VERSION = re.compile(r"(?<=^\d)\.0$|(?<=^\d\d)\.0$")
 _VERSION = re.compile(r"v(?=\d+(?:\.\d+)*$)")
 _DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "æ": "ae"}
 """How letters are written where a keyboard lacks them."""
@@ -153,6 +162,8 @@ def plain_form(key: str) -> str:
     ('smith and sons', 'saint mary', True)
     >>> plain_form("st-aubin-sur-mer"), plain_form("lumen v2.4")
     ('saint-aubin-sur-mer', 'lumen 2.4')
+    >>> plain_form("olg celle"), plain_form("lumen 3.0")
+    ('oberlandesgericht celle', 'lumen 3')
     """
     words = key.replace("&", " and ").split()
     first, hyphen, rest = words[0].partition("-") if words else ("", "", "")
@@ -162,6 +173,8 @@ def plain_form(key: str) -> str:
             found[-1] = _ORDINAL_VALUES[word]
         else:
             found.append(_ROMAN_VALUES.get(word, _CONJUNCTIONS.get(word, _VERSION.sub("", word))))
+    if len(found) > 1:
+        found = [_ROUND_VERSION.sub("", _SHORT_WORDS.get(word, word)) for word in found]
     return _BRITISH.sub(lambda match: _AMERICAN[match.group()], " ".join(found))
 
 

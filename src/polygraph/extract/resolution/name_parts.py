@@ -132,8 +132,8 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
     >>> n = split_name("Captain Thomas Quill, Jr.")
     >>> n.base, sorted(n.titles), n.suffix
     ('thomas quill', ['captain'], 'younger')
-    >>> split_name("Mrs. Cratchit").base
-    'cratchit'
+    >>> split_name("Mrs. Cratchit").base, split_name("King's Arms").base
+    ('cratchit', 'king s arms')
     """
     key = normalize_name(name)
     words = key.split()
@@ -143,7 +143,7 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
         capital
         and first < last - 1
         and words[first] in known
-        and words[first + 1] not in ("of", "the", "and")
+        and words[first + 1] not in ("of", "the", "and", "s")
     ):
         first += 1
     titles = frozenset(words[:first])

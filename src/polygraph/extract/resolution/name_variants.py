@@ -5,6 +5,7 @@ doubt, or if both have something in common: names beside them, an office, a plac
 Other pairs stay apart and are listed as undecided.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -17,6 +18,8 @@ from polygraph.extract.resolution.name_parts import SUFFIX_OF_NUMBER, fold
 _EPITHETS = frozenset(
     ["young", "old", "little", "big", "elder", "younger", "junior", "senior", "late", "former", "saint"]
 )
+_DOUBLE_INITIALS = re.compile(r"\w\.?-\w\.? ")
+_JOINED = re.compile(r"\.?-|\.(?= )")
 _MAX_BLOCK = 100
 """Names per block; in larger ones no name is the only one that fits."""
 
@@ -75,7 +78,7 @@ def _blocks(people: Iterable[str]) -> Iterator[list[str]]:
 
 def _may_be_short_for(short: str, long: str) -> bool:
     """Return whether a name is a form of a longer one: initials, omitted names, a nickname, the last names only."""
-    a, b = fold(short).split(), fold(long).split()
+    a, b = _words(short, long)
     if len(a) == 2 and a == b[::-1] and a < b:
         return True  # the surname first
     if len(a) > 1 and len(b) == len(a) + 1 and b[:-1] == a and len(b[-1]) > 2:
@@ -95,6 +98,14 @@ def _may_be_short_for(short: str, long: str) -> bool:
     return all(any(_fits(word, other) for other in rest) for word in given[1:])
 
 
+def _words(short: str, long: str) -> tuple[list[str], list[str]]:
+    """Return the words of two names; those of a double given name if one name has its initials (``J.-B.``)."""
+    a, b = fold(short), fold(long)
+    if _DOUBLE_INITIALS.match(a) or _DOUBLE_INITIALS.match(b):
+        a, b = (_JOINED.sub(" ", name) for name in (a, b))
+    return a.split(), b.split()
+
+
 def _fits(word: str, full: str) -> bool:
     return word == full or _is_shorter(word, full)
 
@@ -109,7 +120,7 @@ def _is_shorter(word: str, full: str) -> bool:
 
 def _is_certain(short: str, long: str) -> bool:
     """Return whether the form leaves no doubt: two initials or more and none missing, or several last names."""
-    a, b = fold(short).split(), fold(long).split()
+    a, b = _words(short, long)
     if b[:-1] == a:
         return False
     if b[-len(a) :] == a or a == b[::-1]:

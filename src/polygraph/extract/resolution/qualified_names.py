@@ -42,7 +42,7 @@ _FORMAL = re.compile(
 )
 _LITTLE_WORDS = """
 of the a an in at for s de la le les des du d l der die das dem den des von vom für im del della di el los las do da
-dos av af van het no nr nº num number
+dos av af van het no nr nº num number on and
 """
 _LITTLE = frozenset(_LITTLE_WORDS.split()) | frozenset(map(fold, _LITTLE_WORDS.split()))
 _GENERIC = (
@@ -56,6 +56,8 @@ _COGNATE = 0.5
 """Share of the letters at the beginning of a word that a word of another language repeats."""
 _MORE_DOUBT = 1.25
 """Evidence for one of a form that differs in more than a place or a noun."""
+_MIN_NUMERONYM = 5
+"""Letters of a word that is abbreviated by their number."""
 _DIGITS = re.compile(r"\d+")
 
 _JOINTS = ("of the", "of", "in", "at", "von", "de", "di", "à")
@@ -74,6 +76,7 @@ def merge_qualified_names(merger: Merger) -> None:
     _merge_longer(merger, _with_place(kinds), least=ENOUGH)
     _merge_longer(merger, _with_noun(kinds), least=ENOUGH)
     _merge_longer(merger, _with_genus(kinds), least=ENOUGH, certain=True)
+    _merge_longer(merger, _numeronyms(kinds), least=ENOUGH)
     _merge_reordered(merger, kinds)
     _merge_longer(merger, _abridged(kinds), least=_MORE_DOUBT)
     _merge_longer(merger, _cognate(kinds), least=_MORE_DOUBT)
@@ -144,6 +147,15 @@ def _with_genus(kinds: _Kinds) -> _Longer:
             if len(short.split()[0]) == 1:
                 longer[short] += [(long, "") for long in bases if long != short and long[0] == short[0]]
     return longer
+
+
+def _numeronyms(kinds: _Kinds) -> _Longer:
+    """Return the words that a number of letters between the first and the last stands for: ``k8s``."""
+    by_form: dict[str, list[str]] = defaultdict(list)
+    for base in sorted(kinds):
+        if base.isalpha() and len(base) > _MIN_NUMERONYM:
+            by_form[f"{base[0]}{len(base) - 2}{base[-1]}"].append(base)
+    return {short: [(long, "") for long in by_form[short]] for short in sorted(kinds) if short in by_form}
 
 
 def _abridged(kinds: _Kinds) -> _Longer:

@@ -200,7 +200,8 @@ berlin берлин βερολίνο برلين 柏林 ベルリン berlín berl
 ρώμη روما 罗马 羅馬 ローマ| athens афины αθήνα αθήναι أثينا 雅典 アテネ atina| moscow москва μόσχα موسكو 莫斯科
 モスクワ moskova| vienna вена βιέννη فيينا 维也纳 ウィーン viyana| munich мюнхен μόναχο ميونخ 慕尼黑 ミュンヘン|
 istanbul стамбул κωνσταντινούπολη إسطنبول 伊斯坦布尔 イスタンブール konstantinopel| cairo каир κάιρο القاهرة 开罗
-カイロ kahire| beijing пекин πεκίνο بكين 北京 北京市| shanghai шанхай σαγκάη شنغهاي 上海 上海市| tokyo токио τόκιο
+カイロ kahire| beijing peking pékin pekín pechino
+пекин πεκίνο بكين 北京 北京市| shanghai шанхай σαγκάη شنغهاي 上海 上海市| tokyo токио τόκιο
 طوكيو 东京 東京 東京都| osaka осака 大阪 大阪市| kyoto киото 京都 京都市| nagoya 名古屋 名古屋市| yokohama 横浜
 横浜市| sapporo 札幌 札幌市| hiroshima хиросима 広島 広島市| nagasaki 長崎 長崎市| fukuoka 福岡 福岡市| kobe 神戸
 神戸市| sendai 仙台 仙台市| hokkaido 北海道| okinawa 沖縄| nara 奈良| kanazawa 金沢| hong_kong гонконг هونغ_كونغ
@@ -286,6 +287,9 @@ def institution_in_english(name: str) -> str:
     ('nanjing university', 'tokyo university')
     """
     if name.isascii():
+        place, _, noun = name.rpartition(" ")
+        if noun in _INSTITUTIONS.values() and place in _EXONYM:
+            return f"{_EXONYM[place]} {noun}"
         noun, of, place = name.partition(" of ")
         return f"{place} {noun}" if of and noun in _INSTITUTIONS.values() and place in _EXONYM else ""
     for ending, noun in _INSTITUTIONS.items():

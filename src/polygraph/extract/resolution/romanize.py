@@ -25,6 +25,15 @@ _SOUNDS = {
     "j": "i",
     "x": "ks",
 }
+_HANGUL_NAME = re.compile("[\uac00-\ud7a3]{3}")
+_KOREAN_SURNAMES = {
+    "박": "park", "이": "lee", "최": "choi", "조": "cho", "강": "kang", "윤": "yoon", "장": "jang", "임": "lim",
+    "오": "oh", "서": "seo", "신": "shin", "권": "kwon", "안": "ahn", "유": "yoo", "문": "moon", "백": "baek",
+    "허": "hur", "심": "shim", "노": "roh", "구": "koo", "우": "woo", "정": "jung", "김": "kim",
+}  # fmt: skip
+"""Surnames as Koreans write them, which is not as they are transliterated."""
+_GREEK = re.compile("[\u0370-\u03ff]")
+_DIPHTHONG = re.compile("([αεάέ])[υύ](?=([θκξπστφχψ])|[βγδζλμνραεηιοωάέήίόώ])")
 _ABJAD = re.compile("[\u0590-\u05ff\u0600-\u06ff\u0750-\u077f]")
 _ARTICLE = re.compile(r"\bال(?=..)|\b[ae][lrsdntz](?:sh)?-(?=\w)|\b(?:al|el) (?=\w)")
 _LATIN = re.compile("[a-z\u00df-\u024f\u1e00-\u1eff]")
@@ -48,6 +57,11 @@ def is_abjad(name: str) -> bool:
     return _ABJAD.search(name) is not None
 
 
+def _said(diphthong: re.Match[str]) -> str:
+    """Return a Greek diphthong with upsilon as it is said: f before a voiceless consonant, else v."""
+    return ("α" if diphthong[1] in "αά" else "ε") + ("φ" if diphthong[2] else "β")
+
+
 @lru_cache(maxsize=4_096)
 def sounds(name: str) -> str:
     """Return a name in Latin letters, one for each sound that transcriptions write in several ways.
@@ -55,7 +69,12 @@ def sounds(name: str) -> str:
     >>> sounds("чайковский"), sounds("tchaikovsky"), sounds("serhij") == sounds("sergii")
     ('Caikovskii', 'Caikovski', True)
     """
-    text = anyascii(name).lower()
+    if _HANGUL_NAME.fullmatch(name) and (surname := _KOREAN_SURNAMES.get(name[0])):
+        text = surname + anyascii(name[1:]).lower()
+    elif _GREEK.search(name):
+        text = anyascii(_DIPHTHONG.sub(_said, name)).lower()
+    else:
+        text = anyascii(name).lower()
     return "".join(_SOUNDS.get(group, group) for group in _GROUPS.findall(text))
 
 

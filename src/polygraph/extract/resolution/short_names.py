@@ -272,7 +272,7 @@ def _is_other_office(merger: Merger, n: int, ranked: tuple[float, str, int]) -> 
     Many people share a surname; ``Mr.`` may be any of them, but an office is usually told of its holder.
     """
     strength = ranked[0]
-    return bool(merger.clusters[n].attributes.titles - MALE_TITLES - FEMALE_TITLES) and strength <= 0
+    return bool(merger.clusters[n].attributes.titles - MALE_TITLES - FEMALE_TITLES) and strength < _NEAR
 
 
 def _hold_one_office(merger: Merger, n: int, m: int) -> bool:

@@ -8,6 +8,7 @@ from polygraph.extract.resolution.aliases import is_full_name
 from polygraph.extract.resolution.blocking import similarity
 from polygraph.extract.resolution.candidates import ENOUGH, kind_of_each_name, merge_names
 from polygraph.extract.resolution.given_names import are_translated
+from polygraph.extract.resolution.international import body_in_english, is_acronym_of_body
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kinds_conflict
 from polygraph.extract.resolution.merger import Merger
 from polygraph.extract.resolution.name_parts import fold
@@ -41,12 +42,15 @@ def _merge_exonyms(merger: Merger, kinds: Mapping[str, str]) -> None:
     by_english: dict[str, list[str]] = defaultdict(list)
     for base, kind in kinds.items():
         if kind in ("place", "organization"):
-            by_english[institution_in_english(base) or place_in_english(base)].append(base)
+            body = body_in_english(base) if kind == "organization" else ""
+            by_english[body or institution_in_english(base) or place_in_english(base)].append(base)
     for english, bases in by_english.items():
         main = english if english in bases else bases[0]
         for base in bases:
             if base != main:
-                merge_names(merger, main, base, "transliteration", 0.9, f"{english} in another language")
+                least = ENOUGH if is_acronym_of_body(base) or is_acronym_of_body(main) else 0.0
+                text = f"{english} in another language"
+                merge_names(merger, main, base, "transliteration", 0.9, text, least=least)
 
 
 def _merge_scripts(merger: Merger, kinds: Mapping[str, str]) -> None:

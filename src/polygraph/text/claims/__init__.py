@@ -4,11 +4,13 @@ The rules compare words; they know no grammar. They look only at what a text can
 """
 
 from polygraph.text.claims.amounts import is_computed, missing_number, supports_number
+from polygraph.text.claims.arrangements import rearranged
 from polygraph.text.claims.denials import reversed_clause
 from polygraph.text.claims.exchanges import exchanged
 from polygraph.text.claims.months import other_month
 from polygraph.text.claims.names import missing_name
 from polygraph.text.claims.numbers import numbers
+from polygraph.text.claims.substitutes import substituted
 
 __all__ = ["contradiction", "is_computed", "numbers", "supports_number"]
 
@@ -34,4 +36,6 @@ def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: str = "
         or ("" if is_computed(claim) else other_month(claim, known))
         or reversed_clause(claim, shown)
         or exchanged(claim, shown)
+        or rearranged(claim, shown)
+        or substituted(claim, shown)
     )

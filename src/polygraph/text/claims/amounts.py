@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import floor, log10
 
+from polygraph.text.claims.months import DATED, dates_of
 from polygraph.text.claims.numbers import (
     SCALES,
     FoundNumber,
@@ -15,6 +16,7 @@ from polygraph.text.claims.numbers import (
     shares,
     size,
 )
+from polygraph.text.claims.repeats import repeated
 
 _RANGE = re.compile(r"\s?(?:[-–—]|to|and|or|bis|auf|und|oder|et|à|y|a)\s?[$€£]?\d+(?:[.,]\d+)*\s?([^\W\d_]+)")
 """What follows a number that shares the scale of the next one, whose scale is the group."""
@@ -54,6 +56,35 @@ _TIMES_A_YEAR = {
 }  # fmt: skip
 _CLOCK = re.compile(r"(?<![\d.])([01]?\d|2[0-3])[.:h]([0-5]\d)(?![\d.%])")
 """A time of day."""
+_LETTER_SCALE = re.compile(r"(k|m|mn)\b", re.IGNORECASE)
+_LETTER_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6}
+_AND_A_HALF = re.compile(r"\b(an?|[a-z]{3,6}|\d+) ([a-z]{3,7}) and a half\b", re.IGNORECASE)
+_MAX_DATES = 6
+"""Dates of a text that days are counted between."""
+_AGO = re.compile(r"\b(?:ago|for|since|old|il y a|depuis|vor|seit|hace|desde|fa|da)\b", re.IGNORECASE)
+"""Words that count years to a present that the text does not say."""
+_TIME_WORD = re.compile(
+    r"(?i)\b(year|month|week|day|hour|Jahr|Monat|Woche|Tag|an|mois|semaine|jour|año|mes|semana|anno|mese)\b"
+)
+_GROWTH = re.compile(
+    r"\b(?:ris\w+|rose|grew|grow\w*|increas\w+|up|higher|gain\w*|more|fell|fall\w*|drop\w*|decreas\w+|down|lower|less|lost|"
+    r"cut|shr[aiu]nk\w*|fewer|stieg\w*|gestiegen|sank\w*|gesunken|wuchs|mehr|weniger|augment\w+|diminu\w+|baiss\w+|hausse|"
+    r"aument\w+|sub\w+|baj\w+|cay\w+|cres\w+|cal\w+)\b",
+    re.IGNORECASE,
+)
+"""Words of claims about growth in percent."""
+_COUNTED_TIME = re.compile(
+    r"\b(?:(?:hours?|days?|nights?|weeks?|fortnight|months?) (?:later|earlier|after|before|ago|too late)|"
+    r"(?:the )?(?:next|following|previous) (?:day|night|morning|evening|week)|yesterday|tomorrow|"
+    r"(?:the )?day (?:before|after)|"
+    r"(?:tage|wochen?) (?:später|früher|danach|zuvor|vorher|nach|vor)|am (?:nächsten|folgenden) tag|"
+    r"(?:jours?|semaines?) (?:plus tard|après|avant|plus tôt)|le lendemain|la veille|"
+    r"(?:días?|semanas?) (?:después|antes|más tarde)|al día siguiente|"
+    r"(?:giorni?|settiman[ae]) (?:dopo|prima|più tardi)|"
+    r"il giorno dopo)\b",
+    re.IGNORECASE,
+)
+"""Words that count days or weeks from a date."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _MAX_NUMBERS = 60
 """Numbers of a text that are calculated with."""
@@ -83,12 +114,26 @@ def missing_number(claim: str, shown: str, known: str) -> str:
         value = round(number.value, 6)
         if value not in values and (scaled := _scaled_by_range(claim, found)) in values:
             value = scaled
+        if (letter := _LETTER_SCALE.match(claim, found.end)) and value not in values:
+            scaled = round(number.value * _LETTER_SCALES[letter.group(1).casefold()], 6)
+            value = scaled if scaled in values else value
         if value in values:
             same = [n for n in there if round(n.number.value, 6) == value]
-            if _has_other_unit(found, same) and not _is_close(found, claim, there):
+            is_other = _has_other_unit(found, same) and not _is_close(found, claim, there)
+            if is_other and repeated(claim, known, without=written):
                 return f"the unit of {written}"
             continue
-        if is_ordinal(written) or _is_close(found, claim, there) or _is_share(found, claim, shown):
+        if is_ordinal(written) or (number.is_word and value == 1):
+            continue  # "in one piece", "the first time": said in any words
+        if (
+            _is_close(found, claim, there)
+            or _is_share(found, claim, shown)
+            or _is_counted_date(found, claim, known)
+        ):
+            continue
+        if number.unit == "year" and _AGO.search(claim) and any(is_year(n.number, n.written) for n in there):
+            continue
+        if _is_growth(found, claim, known) or _is_for_another_time(found, claim, there):
             continue
         if (computed and _derived(found, claim, there)) or _follows(found, claim, known):
             continue
@@ -97,7 +142,8 @@ def missing_number(claim: str, shown: str, known: str) -> str:
             counted = {n.number.value for n in found_numbers(shown) if found.noun and n.noun == found.noun}
             if not counted or computed:
                 continue
-        return f"the number {written}"
+        if repeated(claim, known, without=written):
+            return f"the number {written}"
     return ""
 
 
@@ -165,6 +211,13 @@ def _is_close(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> b
     return False
 
 
+def is_close(written: str, other: str, claim: str) -> bool:
+    """Return whether one number of a claim is another one, as it is written in a text, rounded."""
+    return any(
+        _is_close(a, claim, found_numbers(other)) for a in found_numbers(claim) if a.written == written
+    )
+
+
 def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
     """Return whether a number is another one rounded: to its last digit that is not zero, if it says so."""
     value, exact = found.number.value, other.number.value
@@ -186,6 +239,51 @@ def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
 
 def _significant_digits(value: float) -> int:
     return len(re.sub(r"e.*|[-.]", "", f"{value:.12g}").strip("0")) or 1
+
+
+def _is_counted_date(found: FoundNumber, claim: str, known: str) -> bool:
+    """Return whether a number is the day of a date, and the text counts time from one: "on 1 May ... a week later"."""
+    return bool(
+        0 < found.number.value <= 31
+        and _COUNTED_TIME.search(known)
+        and any(match.start() <= found.start < match.end() for match in DATED.finditer(claim))
+    )
+
+
+def _is_growth(found: FoundNumber, claim: str, known: str) -> bool:
+    """Return whether a percentage is the growth from one number of a sentence to another of the same unit."""
+    if found.number.unit != "%" or not _GROWTH.search(claim):
+        return False
+    tolerance = 1.5 if _HEDGE.search(claim[: found.start]) else 0.6
+    for sentence in _SENTENCE.split(known):
+        plain = [n for n in found_numbers(sentence) if not is_year(n.number, n.written)][:6]
+        for a, b in combinations(plain, 2):
+            x, y = a.number.value, b.number.value
+            if a.number.unit != b.number.unit or not x or not y:
+                continue
+            if (
+                min(
+                    abs(abs(y / x - 1) * 100 - found.number.value),
+                    abs(abs(x / y - 1) * 100 - found.number.value),
+                )
+                <= tolerance
+            ):
+                return True
+    return False
+
+
+def _is_for_another_time(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> bool:
+    """Return whether a number is one that a text says for a time, for another time: 132 a year from eleven a month."""
+    times = [
+        time for word in _TIME_WORD.findall(claim) if (time := numbers(f"1 {word}")[0].unit) in _TIMES_A_YEAR
+    ]
+    return any(
+        abs(other.number.value * _TIMES_A_YEAR[other.per] / _TIMES_A_YEAR[time] - found.number.value)
+        <= (0.05 if _HEDGE.search(claim[: found.start]) else 1e-6) * abs(found.number.value)
+        for time in times
+        for other in there
+        if other.per
+    )
 
 
 def _is_share(found: FoundNumber, claim: str, shown: str) -> bool:
@@ -223,9 +321,22 @@ def _percents(text: str) -> Iterator[float]:
 def _scaled(text: str) -> Iterator[FoundNumber]:
     """Yield the numbers of a text that share the scale of the number they are joined to."""
     for found in found_numbers(text):
+        if letter := _LETTER_SCALE.match(text, found.end):
+            # "€12m" may be twelve million, and "12m" twelve metres.
+            value = found.number.value * _LETTER_SCALES[letter.group(1).casefold()]
+            unit = "" if found.number.unit == "m" else found.number.unit
+            yield found._replace(number=found.number._replace(value=value, unit=unit))
         joined = _RANGE.match(text, found.end)
         if joined and (factor := SCALES.get(joined.group(1).casefold())):
             yield found._replace(number=found.number._replace(value=found.number.value * factor))
+    for match in _AND_A_HALF.finditer(text):
+        whole = numbers(match.group(1)) or numbers("1")
+        yield from found_numbers(f"{whole[0].value + 0.5} {match.group(2)}")
+    dates = list(dates_of(text))[:_MAX_DATES]
+    for one, other in combinations(dates, 2):
+        n_days = abs(one - other)
+        for days in (n_days, n_days + 1):
+            yield from found_numbers(f"{days} days")
 
 
 def _scaled_by_range(claim: str, found: FoundNumber) -> float:

@@ -5,7 +5,8 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise, permutations
 
-from polygraph.text.claims.names import WORD, fold_all, plain
+from polygraph.text.claims.folding import fold_all, plain
+from polygraph.text.claims.names import WORD
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems, stem
 
@@ -49,6 +50,15 @@ _RESERVED = re.compile(
     re.IGNORECASE,
 )
 """Words of sentences whose negation may be taken back or depends on something."""
+_FOR_A_TIME = re.compile(
+    r"(?:\b(?:not|cannot|nobody|none|no|never)|n['’]t)\b[^.;]{0,60}\b(?:yet|before|until|till|only|just|except)\b|"
+    r"\b(?:nicht|kein\w*)\b[^.;]{0,60}\b(?:vor|bevor|bis|nur|außer|mehr)\b|\bnoch (?:nicht|kein\w*)\b|"
+    r"\b(?:ne|aucune?)\b[^.;]{0,60}\b(?:avant|que|qu['’]|plus|encore|seulement)|\bpas encore\b|"
+    r"\b(?:no|ning[uú]n\w*)\b[^.;]{0,60}\b(?:hasta|antes|sino|solo|sólo|todavía|más)\b|\b(?:todavía|aún) no\b|"
+    r"\b(?:non|nessun\w*)\b[^.;]{0,60}\b(?:fino|prima|ancora|solo|più|che)\b",
+    re.IGNORECASE,
+)
+"""A negation that holds for a time, or but for one thing: it may say the same as a statement without it."""
 _IMPLICIT_NEGATION = re.compile(
     r"\b(?:fail\w*|refus\w*|den(?:y|ied|ies)|lack\w*|absen\w*|missing|unlike|un\w{4,}|in(?:sufficient|adequate)\w*|"
     r"dissent\w*|reject\w*|only|rather|instead|few|hardly|scarcely|least|lost|abolish\w*|except\w*|object\w*|"
@@ -184,11 +194,13 @@ def _negates(claim: str, clause: str, negation: re.Pattern[str]) -> bool:
     there = {w.casefold() for w in WORD.findall(clause)}
     if any(_OPPOSITES.get(w.casefold(), set()) & there for w in WORD.findall(claim)):
         return False
-    implicit = [{stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text)} for text in (claim, clause)]
+    implicit = [_implicit(text) for text in (claim, clause)]
     # "was abolished" and "was not abolished" differ in the negation alone; "stayed" and "was not abolished" do not.
     if implicit[0] != implicit[1]:
         return False
     if bool(negation.search(claim)) == bool(negation.search(clause)):
+        return False
+    if _FOR_A_TIME.search(claim) or _FOR_A_TIME.search(clause):
         return False
     return _negated(claim, clause, negation) or _negated(clause, claim, negation)
 
@@ -206,8 +218,9 @@ def _negated(text: str, other: str, negation: re.Pattern[str]) -> bool:
 
 def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -> bool:
     """Return whether a claim without a negation says a word that the text only denies: "paid", from "never paid"."""
-    if negation.search(claim) or _NEGATION.search(claim) or _IMPLICIT_NEGATION.search(claim):
+    if negation.search(claim) or _NEGATION.search(claim):
         return False
+    implicit = _implicit(claim)
     wanted = _stems(claim)
     is_about: bool | None = None
     denied: set[str] = set()
@@ -225,7 +238,7 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
             continue
         affirmed = there
         if negation.search(sentence) and not (
-            _RESERVED.search(sentence) or _IMPLICIT_NEGATION.search(sentence)
+            _RESERVED.search(sentence) or _FOR_A_TIME.search(sentence) or implicit != _implicit(sentence)
         ):
             if is_about is None:
                 is_about = len(wanted) <= 3 or len(wanted & _stems(shown)) > 1
@@ -262,7 +275,12 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
     for part in _CLAUSE.split(claim):
         wanted = _stems(part)
         matches = list(negation.finditer(part))
-        if len(matches) != 1 or _RESERVED.search(part) or _IMPLICIT_NEGATION.search(part):
+        if (
+            len(matches) != 1
+            or _RESERVED.search(part)
+            or _FOR_A_TIME.search(claim)
+            or _IMPLICIT_NEGATION.search(part)
+        ):
             continue
         after, _ = _denied_word(part, matches[0].end())
         if not after or len(wanted) < 2:
@@ -271,11 +289,15 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
         if with_it and all(
             len(wanted & there) >= _MIN_SHARED_BESIDE * len(wanted)
             and not negation.search(s)
-            and not _IMPLICIT_NEGATION.search(s)
+            and not any(_IMPLICIT_NEGATION.search(c) for c in s.split(", ") if after in _stems(c))
             for s, there in with_it
         ):
             return True
     return False
+
+
+def _implicit(text: str) -> set[str]:
+    return {stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text)}
 
 
 def _ordered(text: str) -> list[str]:

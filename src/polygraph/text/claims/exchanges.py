@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain, combinations
 
-from polygraph.text.claims.names import fold_all, plain, without_case
+from polygraph.text.claims.folding import fold_all, plain, without_case
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.language import detect_language
 from polygraph.text.words import STOP_WORDS, content_stems, stem

@@ -1,8 +1,10 @@
 """The month of a date in a claim."""
 
 import re
+from collections.abc import Iterator
+from datetime import date
 
-from polygraph.text.claims.names import plain
+from polygraph.text.claims.folding import plain
 
 _NAMES = """january jan januar janvier enero gennaio; february feb februar fevrier febrero febbraio;
     march mar marz mars marzo; april apr avril abril aprile; may mai mayo maggio; june jun juni juin junio giugno;
@@ -14,7 +16,7 @@ _LOWER = frozenset(
     name for name in _MONTHS if name not in {"march", "mars", "mar", "may", "mai", "set", "dec", "sept"}
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_DATED = re.compile(
+DATED = re.compile(
     r"(?:\b\d{1,2}(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de))? ([^\W\d_]{3,10})\b)|"
     r"(?:\b([^\W\d_]{3,10})\.?,? (?:\d{1,2}\b|(?:de |del )?\d{4}\b))"
 )
@@ -24,7 +26,48 @@ _SINCE = re.compile(
     r"([^\W\d_]{3,10})\b"
 )
 """A month after a preposition; in English only with a capital."""
+_FULL = re.compile(
+    r"\b(?P<d>\d{1,2})(?:st|nd|rd|th|er|\.|º)?(?: (?:of|de))? (?P<m>[^\W\d_]{3,10})\b"
+    r"(?:,? (?:de |del )?(?P<y>\d{4})\b)?|"
+    r"\b(?P<m2>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*) "
+    r"(?P<d2>\d{1,2})(?:st|nd|rd|th)?\b(?:,? (?P<y2>\d{4})\b)?|"
+    r"\b(?P<y3>\d{4})-(?P<m3>\d\d)-(?P<d3>\d\d)\b"
+)
+"""A day with its month, and its year if it has one."""
 _NUMERIC = re.compile(r"\b\d{4}-(\d\d)(?:-\d\d)?\b|\b(\d{1,2})[./](\d{1,2})[./]\d{2,4}\b")
+
+
+def dates_of(text: str) -> Iterator[int]:
+    """Yield the dates of a text as numbers of days; those without a year are of the year before them, or of one year.
+
+    >>> first, second = dates_of("from 3 March to 14 April 1921")
+    >>> second - first
+    42
+    """
+    found = []
+    for match in _FULL.finditer(text):
+        day, month, year = (
+            next(
+                (
+                    match[f"{name}{n}"]
+                    for n in ("", "2", "3")
+                    if f"{name}{n}" in match.groupdict() and match[f"{name}{n}"]
+                ),
+                "",
+            )
+            for name in "dmy"
+        )
+        n_month = int(month) if month.isdigit() else _MONTHS.get(plain(month), 0)
+        if 1 <= n_month <= 12 and 1 <= int(day) <= 31:
+            found.append((int(year) if year else 0, n_month, int(day)))
+    years = [year for year, _, _ in found if year]
+    last = years[0] if years else 2001
+    for year, month, n_day in found:
+        last = year or last
+        try:
+            yield date(last, month, n_day).toordinal()
+        except ValueError:
+            continue  # such as 30 February, or the year 0
 
 
 def other_month(claim: str, known: str) -> str:
@@ -35,7 +78,7 @@ def other_month(claim: str, known: str) -> str:
     """
     claimed = [
         (match.group(i), _MONTHS[plain(match.group(i))])
-        for match in _DATED.finditer(claim)
+        for match in DATED.finditer(claim)
         for i in (1, 2)
         if match.group(i) and plain(match.group(i)) in _MONTHS
     ]

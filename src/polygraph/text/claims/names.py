@@ -1,17 +1,17 @@
 """Names of a claim that the text it cites does not have."""
 
 import re
-import unicodedata
-from collections.abc import Sequence
-from functools import lru_cache
 
+from polygraph.text.claims.folding import plain, without_case
+from polygraph.text.claims.general_names import is_general
 from polygraph.text.claims.numbers import found_numbers
+from polygraph.text.claims.repeats import repeated
 from polygraph.text.language import detect_language
 
 WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _ENDS_IN_WORD = re.compile(r"[^\W\d_]['’\-]?\Z")
 _GOES_ON_AS_WORD = re.compile(r"['’\-]?[^\W\d_]")
-SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*#-]\s*)$")
+SENTENCE_START = re.compile(r"(?:^|(?<!\b[A-Z])[.!?:;\n\"“(*#-]\s*)$")
 _SHORT_WORD = 4
 """Words of this length or more may be forms of one name if their first letters are equal."""
 _FORM_ENDING = re.compile(r"(?:ish|ian|ans?|ese|ois|aise?|isch\w*|e?ns?|er|ic|i|o|a|us|um)$")
@@ -19,16 +19,15 @@ _FORM_ENDING = re.compile(r"(?:ish|ian|ans?|ese|ois|aise?|isch\w*|e?ns?|er|ic|i|
 _CAPITALISED_BEFORE = re.compile(r"\b[A-ZÄÖÜ][\w'’\-]*\.? $")
 _CAPITALISED_AFTER = re.compile(r" [A-ZÄÖÜ]")
 NAME_RUN = re.compile(r"[^\W\d_][\w'’\-]*(?:\.? [A-Z][\w'’\-]*)*")
-_ORDINARY_WORDS = """
+_ORDINARY_NAMES = """
     the a an he she it they his her its their this that these those mr mrs miss ms dr sir lady lord captain
     first second third world war weltkrieg
     guerre guerra january february march april may june july august september october
     november december monday tuesday wednesday thursday friday saturday sunday der die das ein eine er sie
     es
 """
-_ORDINARY = frozenset(_ORDINARY_WORDS.split())
-_MAY_COMBINE = re.compile(r"[^\x00-\u02ff]")
-"""Characters among which are all that combine with the one before them."""
+ORDINARY = frozenset(_ORDINARY_NAMES.split())
+"""Words with a capital that name nobody."""
 _TITLED = re.compile(
     r"\b(?:Dr|Mr|Mrs|Ms|Miss|Sir|Lady|Lord|Captain|Capt|Judge|Professor|Prof|Councillor|Bishop|Inspector|Colonel|"
     r"General|Father|Sister|Herr|Frau|Monsieur|Madame|Señora?|Don|Doña|Signora?)\.? ([A-Z][\w'’\-]+)"
@@ -44,12 +43,12 @@ def missing_name(claim: str, known: str, elsewhere: str) -> str:
         for match in WORD.finditer(claim)
         if match.group()[0].isupper()
         and len(match.group()) >= 3
-        and plain(match.group()) not in _ORDINARY
+        and plain(match.group()) not in ORDINARY
         and not _has_word(known, match.group())
         and not SENTENCE_START.search(claim[: match.start()])
     ]
     there = {plain(word) for word in set(WORD.findall(known))} if names else set()
-    names = [match for match in names if plain(match.group()) not in there]
+    names = [m for m in names if plain(m.group()) not in there and not is_general(plain(m.group()), there)]
     if not names:
         return _other_bearer(claim, known, elsewhere)
     # A claim may be too short to show its language.
@@ -73,30 +72,9 @@ def missing_name(claim: str, known: str, elsewhere: str) -> str:
         others = [plain(w) for w in full.split() if w != name]
         if full in elsewhere and any(w in there for w in others):
             continue
-        return f"the name {name}"
+        if repeated(claim, known, without=name):
+            return f"the name {name}"
     return _other_bearer(claim, known, elsewhere)
-
-
-@lru_cache(maxsize=4_096)
-def plain(word: str) -> str:
-    """Return a word in lower case without accents and possessive ending."""
-    return without_case(word)
-
-
-def without_case(text: str) -> str:
-    """Return a text without case, accents, forms of letters, and a possessive ending."""
-    folded = unicodedata.normalize("NFKD", text.casefold())
-    if not folded.isascii():
-        folded = _MAY_COMBINE.sub(lambda m: "" if unicodedata.combining(m.group()) else m.group(), folded)
-    return folded.replace("’", "'").removesuffix("'s")
-
-
-def fold_all(texts: Sequence[str]) -> list[str]:
-    """Return each text without case and accents; all at once is many times faster."""
-    if not texts:
-        return []
-    folded = without_case("\0".join(texts)).split("\0")
-    return folded if len(folded) == len(texts) else [without_case(text) for text in texts]
 
 
 def _has_word(text: str, word: str) -> bool:

@@ -40,7 +40,7 @@ SCALES: Mapping[str, float] = {
     word: factor
     for factor, names in {
         1e2: "hundred", 1e3: "thousand tausend mille mil mila", 1e6: "million millions mio millionen millones millón "
-        "milioni milione", 1e9: "bn billion billions milliarden milliarde milliard milliards miliardi miliardo",
+        "milioni milione", 1e9: "bn mrd billion billions milliarden milliarde milliard milliards miliardi miliardo",
         1e12: "trillion",
     }.items()
     for word in names.split()
@@ -65,7 +65,7 @@ _UNITS = {
         "century centuries", "% percent percentage prozent", "° degree degrees grad", "kb kilobyte kilobytes",
         "mb megabyte megabytes", "gb gigabyte gigabytes", "tb terabyte terabytes", "hz hertz", "khz kilohertz",
         "mhz megahertz", "ghz gigahertz", "w watt watts", "kw kilowatt kilowatts", "mw megawatt megawatts",
-        "gw gigawatt gigawatts",
+        "gw gigawatt gigawatts", "mph", "kmh",
     )
     for name in names.split()
 }  # fmt: skip
@@ -75,7 +75,9 @@ _SIZES: Mapping[str, tuple[str, float]] = {
     "g": ("g", 1.0), "kg": ("g", 1e3), "t": ("g", 1e6), "ml": ("l", 1e-3), "cl": ("l", 1e-2), "l": ("l", 1.0),
     "ms": ("s", 1e-3), "s": ("s", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0), "day": ("s", 86400.0),
     "week": ("s", 604800.0), "month": ("year", 1 / 12), "year": ("year", 1.0), "decade": ("year", 10.0),
-    "century": ("year", 100.0), "kw": ("w", 1e3), "mw": ("w", 1e6), "gw": ("w", 1e9), "w": ("w", 1.0),
+    "century": ("year", 100.0),
+    "m/s": ("m/s", 1.0), "km/h": ("m/s", 1 / 3.6), "kmh": ("m/s", 1 / 3.6), "mph": ("m/s", 0.44704),
+    "kw": ("w", 1e3), "mw": ("w", 1e6), "gw": ("w", 1e9), "w": ("w", 1.0),
 }  # fmt: skip
 """Dimension and size of units that are converted."""
 _AFTER_NUMBER = re.compile(

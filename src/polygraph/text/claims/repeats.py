@@ -1,0 +1,34 @@
+"""The sentences of a text that a claim repeats; what is said in other words says little by what it lacks."""
+
+from functools import lru_cache
+
+from polygraph.text.claims.folding import plain
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import content_stems
+
+_MIN_SHARED = 0.5
+"""Share of a claim's content words that a sentence must have."""
+
+
+def repeated(claim: str, text: str, *, without: str = "") -> list[str]:
+    """Return the sentences of a text that have half of a claim's content words, without those of a part of it.
+
+    >>> repeated("The mill opened in 1871.", "The mill was opened in 1817. It burned.", without="1871")
+    ['The mill was opened in 1817.']
+    """
+    wanted = stems(claim) - stems(without)
+    if not wanted:
+        return []
+    return [s for s in sentences(text) if len(wanted & stems(s)) >= _MIN_SHARED * len(wanted)]
+
+
+@lru_cache(maxsize=4_096)
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of a text's content words without accents."""
+    return frozenset(plain(word) for word in content_stems(text))
+
+
+@lru_cache(maxsize=2_048)
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text."""
+    return tuple(text[start:end] for start, end in sentence_spans(text))

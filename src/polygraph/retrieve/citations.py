@@ -16,11 +16,7 @@ from polygraph.text.words import content_stems, shared_stems
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
 _MIN_SUPPORT = 0.2
-"""Share of a claim's content words that a cited passage must contain if another one contains enough of them."""
-_MIN_SUPPORT_ELSEWHERE = 0.3
-"""Share of a claim's content words in another piece that is enough."""
-_ROOT = 4
-"""Letters that derived words share: viola and violist."""
+"""Share of a claim's content words that the sentence must contain that supports it."""
 _NEIGHBOUR_SUPPORT = 0.5
 """A citation is one of a neighbour if another piece of evidence shares that much more of the claim's content words."""
 _CLAIM_CHARACTERS = 1_000
@@ -157,11 +153,6 @@ def _shared_stems(wanted: Collection[str], texts: Iterable[str]) -> set[str]:
             break
         missing -= shared_stems(missing, text)
     return set(wanted) - missing
-
-
-def _shares_a_root(wanted: set[str], text: str) -> bool:
-    roots = {word[:_ROOT] for word in content_stems(text) if len(word) > _ROOT}
-    return any(word[:_ROOT] in roots for word in wanted if len(word) > _ROOT)
 
 
 def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:

@@ -367,7 +367,7 @@ def late(_):
         (late, "did not reply within its time limit of 9 s (confirm_time_limit_s)"),
         (lambda _: "", "could not be used"),
         (lambda _: "The light was built [1].", "only repeated the question"),
-        (lambda _: "The moon is made of cheese [1].", "cited nothing that supports it"),
+        (lambda _: "Mara Quill built the light in 1899 [1].", "cited nothing that supports it"),
     ],
 )
 def test_without_a_usable_reply_the_draft_is_the_answer_and_a_note_says_so(reply, note, retrieval, index):
@@ -404,7 +404,7 @@ def test_a_paraphrase_is_removed_only_if_another_piece_has_clearly_more_of_its_w
     for text, removed in (
         ("The violist refused to go on with somebody else [2].", False),
         ("The overhead wire was put up [2].", True),
-        ("The moon is made of cheese [1].", True),
+        ("Nobody came [1].", False),
     ):
         ((_, (verdict,)),) = judge_citations(text, shown)
         assert bool(verdict.removed_because) is removed, text

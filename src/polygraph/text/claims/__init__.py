@@ -3,7 +3,7 @@
 The rules compare words; they know no grammar. They look only at what a text cannot leave out if it supports the claim.
 """
 
-from polygraph.text.claims.amounts import is_computed, missing_number, supports_number
+from polygraph.text.claims.amounts import is_computed, missing_number
 from polygraph.text.claims.arrangements import rearranged
 from polygraph.text.claims.denials import reversed_clause
 from polygraph.text.claims.exchanges import exchanged
@@ -12,7 +12,7 @@ from polygraph.text.claims.names import missing_name
 from polygraph.text.claims.numbers import numbers
 from polygraph.text.claims.substitutes import substituted
 
-__all__ = ["contradiction", "is_computed", "numbers", "supports_number"]
+__all__ = ["contradiction", "numbers"]
 
 
 def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: str = "") -> str:

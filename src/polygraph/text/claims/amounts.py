@@ -147,20 +147,6 @@ def missing_number(claim: str, shown: str, known: str) -> str:
     return ""
 
 
-def supports_number(claim: str, shown: str) -> bool:
-    """Return whether a text has a number of a claim, or numbers that it follows from."""
-    there = [*found_numbers(shown), *_scaled(shown)]
-    values = {n.number.value for n in there}
-    for found in found_numbers(claim):
-        exact = found.number.value in values and (found.number.value > 12 or not found.number.is_word)
-        if exact or _is_close(found, claim, there) or _is_share(found, claim, shown):
-            return True
-        if (is_computed(claim) and _derived(found, claim, there)) or _follows(found, claim, shown):
-            return True
-    percents = list(_percents(shown))
-    return any(abs(share - percent) <= 0.05 * share for share in shares(claim) for percent in percents)
-
-
 def _stands_in(found: FoundNumber, text: str) -> bool:
     """Return whether a number stands in a text as it is written, with its unit; only the lines with it are read."""
     if found.written not in text:

@@ -65,6 +65,7 @@ def main() -> None:
             "blind5",
             "blind6",
             "blind7",
+            "blind8",
         ],
         default="cases",
         help="which labelled set",

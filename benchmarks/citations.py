@@ -1,15 +1,15 @@
 """The check of citations on a labelled set: how many correct ones it keeps, and how many wrong ones it finds.
 
-    python benchmarks/citations.py [--set cases|blind|fresh|final] [--part open|held-out|all] [--errors] [--reranker]
+    python benchmarks/citations.py [--set NAME] [--part open|held-out|all] [--errors] [--reranker]
     python benchmarks/citations.py --replies DATA [--errors]
 
 `benchmarks/citations/cases.txt`: questions (``Q:``), their evidence in the order of its numbers (``E:``), and answers
 of one sentence: ``+`` with correct citations, ``-kind`` with a wrong one. The kinds are another piece's number
-(`neighbour`), a changed `name`, `number` or `unit`, a `negation` added or dropped, and a number that a document
-`forged`.
+(`neighbour`), a changed `name`, `number` or `unit`, a `negation` added or dropped, two parts exchanged (`swap`), a
+detail that stands nowhere (`invented`), and a number that a document `forged`.
 Every second question is held out; `--errors` shows no case of those. Intervals are 95% (Wilson). `--set blind` reads
 `blind.txt` instead, written without knowledge of the rules of the check. `fresh` was written when four of those had
-shown mechanisms at fault, and `final` after the last change: no rule was made on it.
+shown mechanisms at fault, `final` after that; `blind2` to `blind8` later, each before the check was changed for it.
 
 `--replies DATA`: instead, how many citations the check removes from the recorded answers of a strong model
 (`DATA/replies-sample-strong`), of which none is known to be wrong; it sees the evidence of the prompt alone.

@@ -455,6 +455,15 @@ class GraphTables:
                 found[n] = (n, source, target)
         return [found[n] for n in sorted(found)]
 
+    def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
+        """Return the rows of the triples that have some entities at either end, ascending."""
+        # Read from the indexes of both columns alone: a hub has many triples.
+        found: set[int] = set()
+        for end in ("source", "target"):
+            query = f"SELECT n FROM triples WHERE {end} IN"  # noqa: S608
+            found.update(n for (n,) in self._db.where_in(query, entities))
+        return sorted(found)
+
     def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
         return self._db.by_key("SELECT n, source, target FROM triples WHERE n IN", rows, lambda row: row)

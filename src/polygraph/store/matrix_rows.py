@@ -70,8 +70,11 @@ class MatrixRows:
 
     def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cosine of some rows with a unit vector, in the order asked for."""
-        numbers = np.asarray(self._matrix[ns], dtype=np.float32)
-        found = dot_rows(numbers, vector.astype(np.float32))
+        vector = vector.astype(np.float32)
+        found = np.empty(len(ns), dtype=np.float32)
+        for at in range(0, len(ns), _BLOCK):
+            some = np.asarray(self._matrix[ns[at : at + _BLOCK]], dtype=np.float32)
+            found[at : at + _BLOCK] = dot_rows(some, vector)
         return found if self._scales is None else np.asarray(found * self._scales[ns])
 
     def rows(self, ns: NDArray[np.int64]) -> Vectors:

@@ -372,6 +372,9 @@ class GraphReader(Protocol):
             ends: where the entity must stand: ``source``, ``target`` or both.
         """
 
+    def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
+        """Return the rows of the triples that have some entities at either end, ascending."""
+
     def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row, without their texts, as ``(row, subject row, object row)``."""
 

@@ -316,7 +316,9 @@ class Snapshot:
         scores = np.round(self._vectors("fact_vectors").scores(vector), 6)
         return _within(scores, self._filter.triples)
 
-    def fact_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
+    def fact_similarities(
+        self, vector: Vectors, ns: Sequence[int] | NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         """Return the scores of some triples as `fact_scores` has them, in the order asked for."""
         some = np.asarray(ns, dtype=np.int64)
         scores = np.round(self._vectors("fact_vectors").scores_of(vector, some), 6)
@@ -424,6 +426,10 @@ class Snapshot:
     ) -> list[tuple[int, int, int]]:
         """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
         return self.store.graph.triples_at(entities, ends=ends)
+
+    def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
+        """Return the rows of the triples that have some entities at either end, ascending, regardless of the filter."""
+        return self.store.graph.triple_rows_at(entities)
 
     def triple_ends(self, ns: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, regardless of the filter."""

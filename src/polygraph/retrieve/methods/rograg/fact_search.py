@@ -76,7 +76,8 @@ def link_name(name: str, index: Snapshot, models: Models, threshold: float) -> L
         threshold: lowest cosine of the nearest name.
     """
     exact = index.entities_named([name]).get(name, [])
-    exact = [n for n, e in zip(exact, index.entities(exact), strict=True) if e.chunks][:_NAMESAKES]
+    exact = [n for n, e in zip(exact, index.entities(exact, most_chunks=1), strict=True) if e.chunks]
+    exact = exact[:_NAMESAKES]
     if exact:
         return LinkedName(text=name, rows=tuple(exact), score=1.0)
     hits = index.search_names(embed_names([name], models)[0], 1)
@@ -116,8 +117,8 @@ def search_facts(
         return found[: options.facts]
     if subjects or objects:
         known = tuple(subjects or objects)
-        ends = {n: (s, t) for n, s, t in index.triples_at(known)}
-        found = scorer.score(ends, f"stated of {', '.join(e.name for e in index.entities(known))}")
+        names = ", ".join(e.name for e in index.entities(known, most_chunks=1))
+        found = scorer.score(index.triple_rows_at(known), f"stated of {names}")
     else:
         found = _by_predicate(predicate, scorer)
     if not found and options.whole_facts:
@@ -136,29 +137,36 @@ class _FactScorer:
         self.index = index
         self.options = options
         self.predicate = predicate
-        self.predicate_vector, question_vector = embed_names([predicate or question, question], models)
-        self.whole = index.fact_scores(question_vector)
-        """Cosine of every triple with the question; ``-inf`` outside the filter."""
+        self.predicate_vector, self.question_vector = embed_names([predicate or question, question], models)
 
-    def score(self, ends: dict[int, tuple[int, int]], why: str) -> list[Fact]:
-        """Rank triples, given as row and rows of both ends, by similarity."""
-        rows = [n for n in ends if np.isfinite(self.whole[n])]
-        if len(rows) > _CANDIDATES:
-            rows = sorted(rows, key=lambda n: (-self.whole[n], n))[:_CANDIDATES]
-        triples = self.index.triples(sorted(rows))
+    def score(self, rows: Sequence[int], why: str) -> list[Fact]:
+        """Rank triples, given by row, by similarity."""
+        whole = dict(self._nearest(rows))
+        triples = self.index.triples(sorted(whole))
+        ends = {n: (s, t) for n, s, t in self.index.triple_ends(sorted(triples))}
         by_predicate = self.index.predicate_similarities(
             self.predicate_vector, sorted({t.predicate for t in triples.values()})
         )
         found = []
         for n, triple in triples.items():
             score, compared = by_predicate.get(triple.predicate, 0.0), "predicate"
-            if not self.predicate or (self.options.whole_facts and float(self.whole[n]) > score):
-                score, compared = float(self.whole[n]), "statement"
+            if not self.predicate or (self.options.whole_facts and whole[n] > score):
+                score, compared = whole[n], "statement"
             score = round(score, 6)
             source, target = ends[n]
             reason = f"{why}; {compared} {score:.3f}"
             found.append(Fact(n=n, triple=triple, source=source, target=target, score=score, why=reason))
         return sorted(found, key=lambda f: (-f.score, f.n))
+
+    def _nearest(self, rows: Sequence[int]) -> list[tuple[int, float]]:
+        """Return the triples that are scored with their cosine with the question; none outside the filter."""
+        some = np.asarray(rows, dtype=np.int64)
+        scores = self.index.fact_similarities(self.question_vector, some)
+        some, scores = some[np.isfinite(scores)], scores[np.isfinite(scores)]
+        if len(some) > _CANDIDATES:
+            best = np.lexsort((some, -scores))[:_CANDIDATES]
+            some, scores = some[best], scores[best]
+        return list(zip(some.tolist(), scores.tolist(), strict=True))
 
     def select(self, facts: list[Fact]) -> list[Fact]:
         """Keep the triples that reach the threshold, but at least `min_facts`."""
@@ -182,7 +190,7 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScor
     inner = {v for path in routes for v in path[1:-1]} if options.max_hops > 2 else set()
     ends = {n: (s, t) for n, s, t in index.triples_at(sorted({*subjects, *objects, *inner}))}
     hops = {frozenset(hop) for path in routes for hop in pairwise(path)}
-    facts = scorer.score({n: pair for n, pair in ends.items() if frozenset(pair) in hops}, "on a path")
+    facts = scorer.score([n for n, pair in ends.items() if frozenset(pair) in hops], "on a path")
     by_hop: dict[frozenset[int], list[Fact]] = {}
     for fact in facts:
         by_hop.setdefault(frozenset((fact.source, fact.target)), []).append(fact)
@@ -195,8 +203,10 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScor
     scored.sort(key=lambda s: (-round(s[0], 6), len(s[2]), s[2]))
     kept = [s for s in scored if s[1] >= options.predicate_threshold] or scored[: options.min_facts]
     found: dict[int, Fact] = {}
+    met = sorted({v for _, _, path, _ in kept for v in path})
+    name_of = {n: e.name for n, e in zip(met, index.entities(met, most_chunks=1), strict=True)}
     for _, _, path, steps in kept:
-        names = " – ".join(e.name for e in index.entities(path))
+        names = " – ".join(name_of[v] for v in path)
         for step in steps:
             for fact in step:
                 similarity = fact.why.partition("; ")[2]
@@ -215,12 +225,8 @@ def _by_predicate(predicate: str, scorer: _FactScorer) -> list[Fact]:
         rows = index.triples_with(predicates)
         nearest = predicates[0] if predicates else ""
     if options.whole_facts:
-        order = np.lexsort((np.arange(len(scorer.whole)), -scorer.whole))[: options.facts]
-        rows += order.tolist()
-    triples = index.triples(sorted(set(rows)))
-    numbers = index.entity_rows(sorted({end for t in triples.values() for end in (t.source, t.target)}))
-    ends = {n: (numbers[t.source], numbers[t.target]) for n, t in triples.items()}
-    return scorer.score(ends, f"nearest predicate “{nearest}”" if nearest else "near the question")
+        rows += [hit.n for hit in index.search_facts(scorer.question_vector, options.facts)]
+    return scorer.score(sorted(set(rows)), f"nearest predicate “{nearest}”" if nearest else "near the question")
 
 
 def _weigh_types(facts: list[Fact], known: set[int], wanted: str, index: Snapshot) -> list[Fact]:
@@ -229,7 +235,7 @@ def _weigh_types(facts: list[Fact], known: set[int], wanted: str, index: Snapsho
         return facts
     ends = {f.n: f.target if f.source in known or not known else f.source for f in facts}
     rows = sorted(set(ends.values()))
-    types = {n: e.type.casefold() for n, e in zip(rows, index.entities(rows), strict=True)}
+    types = {n: e.type.casefold() for n, e in zip(rows, index.entities(rows, most_chunks=1), strict=True)}
     return [
         f
         if wanted.casefold() in types[ends[f.n]] or types[ends[f.n]] in {"", wanted.casefold()}
@@ -253,4 +259,4 @@ def _rerank(question: str, facts: list[Fact], index: Snapshot, models: Models, t
 def entity_names(facts: Sequence[Fact], index: Snapshot) -> dict[str, str]:
     """Return the names of the ends of triples by entity id."""
     rows = sorted({row for f in facts for row in (f.source, f.target)})
-    return {e.id: e.name for e in index.entities(rows)}
+    return {e.id: e.name for e in index.entities(rows, most_chunks=1)}

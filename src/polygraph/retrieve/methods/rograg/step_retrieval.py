@@ -117,7 +117,7 @@ class StepRetrieval:
     def _label(self, step: PlanStep, linked: Sequence[LinkedName]) -> str:
         """Return the names of the known ends of a step, or else its question."""
         rows = [item.rows[0] for item in linked if item.rows]
-        return ", ".join(e.name for e in self._index.entities(rows)) or step.question
+        return ", ".join(e.name for e in self._index.entities(rows, most_chunks=1)) or step.question
 
     # --- triples and passages -----------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class StepRetrieval:
                     texts.setdefault(end, []).append(line)
                     facts_of.setdefault(end, []).append(fact)
         rows = []
-        for n, entity in zip(texts, self._index.entities(list(texts)), strict=True):
+        for n, entity in zip(texts, self._index.entities(list(texts), most_chunks=1), strict=True):
             chunks = dict.fromkeys(c for f in facts_of[n] for c in f.triple.chunks)
             mentions = [
                 sentence
@@ -213,7 +213,8 @@ class StepRetrieval:
         found = []
         entities = self._index.entities_named(list(answer.names))
         for name in answer.names or ((answer.text,) if answer.text else ()):
-            own = [e for e in self._index.entities(entities.get(name, [])) if e.chunks]
+            named = self._index.entities(entities.get(name, []), most_chunks=1)
+            own = [e for e in named if e.chunks]
             row = by_key.get(normalize_name(name)) or next(
                 (by_key[e.id] for e in own if e.id in by_key), None
             )

@@ -424,6 +424,7 @@ class Cut:
     kind: EvidenceKind
     n_items: int
     n_tokens: int
+    """Of these items; of many hundreds the tokens of some are counted, and the others reckoned from their mean."""
     budget: int
     """Token budget of its block."""
 

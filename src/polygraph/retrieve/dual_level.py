@@ -3,7 +3,7 @@
 Low-level keywords name the details of a question, high-level keywords its themes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -22,6 +22,10 @@ from polygraph.text.tokens import count_many
 
 R = TypeVar("R", Entity, Relation)
 _HEADING_TOKENS = 8
+_WRITTEN = 200
+"""Rows that are written at once."""
+_COUNTED = 200
+"""Rows beyond the budget whose tokens are counted; those of further rows are reckoned from these."""
 _MOST_RELATIONS = 1_000
 """Relations of the matched entities that are read, best first; no budget holds more rows."""
 
@@ -165,25 +169,34 @@ def rerank_passages(
 
 
 def fit_rows(
-    rows: Sequence[R], lines: Sequence[str], budget: int, kind: EvidenceKind
+    rows: Sequence[R], write: Callable[[Sequence[R]], Sequence[str]], budget: int, kind: EvidenceKind
 ) -> tuple[Sequence[R], tuple[Cut, ...]]:
     """Return the rows that fit a fixed budget, and a record of what was truncated.
 
     The budget does not grow by what other blocks leave unused. The first row always stays, even if it has to be
-    shortened, because passages are found through rows.
+    shortened, because passages are found through rows. Rows are written until the budget is full, and `_COUNTED` more
+    to be counted; the tokens of the rows after these are reckoned from the mean of those counted.
 
     Args:
         rows: best first.
-        lines: text of each row.
+        write: returns the text of each of some rows.
         budget: tokens, heading included.
         kind: kind of the rows, for the record.
     """
-    n = max(1, fitting(lines, budget - _HEADING_TOKENS))
+    lines: list[str] = []
+    n = 0
+    while n == len(lines) < len(rows):
+        lines += write(rows[len(lines) : len(lines) + _WRITTEN])
+        n = fitting(lines, budget - _HEADING_TOKENS)
+    n = max(1, n)
     if n >= len(rows):
         return rows, ()
-    return rows[:n], (
-        Cut(kind=kind, n_items=len(rows) - n, n_tokens=sum(count_many(lines[n:])), budget=budget),
+    lines += write(rows[len(lines) : n + _COUNTED])
+    counts = count_many(lines[n:])
+    n_tokens = (
+        sum(counts) if n + len(counts) == len(rows) else round(sum(counts) / len(counts) * (len(rows) - n))
     )
+    return rows[:n], (Cut(kind=kind, n_items=len(rows) - n, n_tokens=n_tokens, budget=budget),)
 
 
 def deduplicate(rows: Sequence[R]) -> list[R]:

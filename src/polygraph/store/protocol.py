@@ -302,6 +302,9 @@ class GraphReader(Protocol):
     def names_by_id(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the names of some entities by id."""
 
+    def names_by_row(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return names by entity row; unknown rows are left out."""
+
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return row numbers by entity id."""
 

@@ -463,6 +463,10 @@ class Snapshot:
         """Return names of entities by id; unknown ids are left out."""
         return self.store.graph.names_by_id(ids)
 
+    def names_by_row(self, ns: Sequence[int]) -> dict[int, str]:
+        """Return names of entities by row; nothing else of them is read."""
+        return self.store.graph.names_by_row(ns)
+
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of entities by id; unknown ids are left out."""
         return self.store.graph.entity_rows(ids)

@@ -249,7 +249,7 @@ class HippoRAG:
         vertices = sorted({vertex for route in routes for vertex in route})
         rows = [v for v in vertices if v < index.n_entities]
         passages = [v for v in vertices if v >= index.n_entities]
-        names = {v: entity.name for v, entity in zip(rows, index.entities(rows), strict=True)}
+        names = index.names_by_row(rows)
         chunks = index.chunks([v - index.n_entities for v in passages])
         names |= {v: chunk.id for v, chunk in zip(passages, chunks, strict=True)}
         seeded = {p.n: p.facts[0] for p in phrases}

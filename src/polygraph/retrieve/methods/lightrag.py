@@ -247,13 +247,13 @@ class LightRAG:
         scale = min(1.0, self.tables_share * self.max_tokens / wanted)
         entities, entity_cuts = fit_rows(
             level.entities,
-            texts.entities(level.entities),
+            texts.entities,
             int(self.entity_tokens * scale),
             "entity",
         )
         relations, relation_cuts = fit_rows(
             level.relations,
-            texts.relations(level.relations),
+            texts.relations,
             int(self.relation_tokens * scale),
             "relation",
         )

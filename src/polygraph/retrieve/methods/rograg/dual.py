@@ -195,10 +195,10 @@ class RogragDual:
         scale = min(1.0, self.max_tokens / wanted)
         texts = RowTexts(index, question)
         kept_entities, entity_cuts = fit_rows(
-            entities, [texts.entity(e) for e in entities], int(self.entity_tokens * scale), "entity"
+            entities, texts.entities, int(self.entity_tokens * scale), "entity"
         )
         kept_relations, relation_cuts = fit_rows(
-            relations, texts.relations(relations), int(self.relation_tokens * scale), "relation"
+            relations, texts.relations, int(self.relation_tokens * scale), "relation"
         )
         chunks = index.chunks_by_id(passages)
         tables = ordered_rows(kept_entities, kept_relations, whys, index, texts)

@@ -117,8 +117,9 @@ def search_facts(
         return found[: options.facts]
     if subjects or objects:
         known = tuple(subjects or objects)
-        names = ", ".join(e.name for e in index.entities(known, most_chunks=1))
-        found = scorer.score(index.triple_rows_at(known), f"stated of {names}")
+        names = index.names_by_row(known)
+        stated = f"stated of {', '.join(names[n] for n in known)}"
+        found = scorer.score(index.triple_rows_at(known), stated)
     else:
         found = _by_predicate(predicate, scorer)
     if not found and options.whole_facts:
@@ -203,8 +204,7 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScor
     scored.sort(key=lambda s: (-round(s[0], 6), len(s[2]), s[2]))
     kept = [s for s in scored if s[1] >= options.predicate_threshold] or scored[: options.min_facts]
     found: dict[int, Fact] = {}
-    met = sorted({v for _, _, path, _ in kept for v in path})
-    name_of = {n: e.name for n, e in zip(met, index.entities(met, most_chunks=1), strict=True)}
+    name_of = index.names_by_row(sorted({v for _, _, path, _ in kept for v in path}))
     for _, _, path, steps in kept:
         names = " – ".join(name_of[v] for v in path)
         for step in steps:
@@ -226,7 +226,9 @@ def _by_predicate(predicate: str, scorer: _FactScorer) -> list[Fact]:
         nearest = predicates[0] if predicates else ""
     if options.whole_facts:
         rows += [hit.n for hit in index.search_facts(scorer.question_vector, options.facts)]
-    return scorer.score(sorted(set(rows)), f"nearest predicate “{nearest}”" if nearest else "near the question")
+    return scorer.score(
+        sorted(set(rows)), f"nearest predicate “{nearest}”" if nearest else "near the question"
+    )
 
 
 def _weigh_types(facts: list[Fact], known: set[int], wanted: str, index: Snapshot) -> list[Fact]:
@@ -258,5 +260,4 @@ def _rerank(question: str, facts: list[Fact], index: Snapshot, models: Models, t
 
 def entity_names(facts: Sequence[Fact], index: Snapshot) -> dict[str, str]:
     """Return the names of the ends of triples by entity id."""
-    rows = sorted({row for f in facts for row in (f.source, f.target)})
-    return {e.id: e.name for e in index.entities(rows, most_chunks=1)}
+    return index.entity_names(sorted({end for f in facts for end in (f.triple.source, f.triple.target)}))

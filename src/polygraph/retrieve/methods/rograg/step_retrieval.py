@@ -117,7 +117,8 @@ class StepRetrieval:
     def _label(self, step: PlanStep, linked: Sequence[LinkedName]) -> str:
         """Return the names of the known ends of a step, or else its question."""
         rows = [item.rows[0] for item in linked if item.rows]
-        return ", ".join(e.name for e in self._index.entities(rows, most_chunks=1)) or step.question
+        names = self._index.names_by_row(rows)
+        return ", ".join(names[n] for n in rows) or step.question
 
     # --- triples and passages -----------------------------------------------------------------------
 

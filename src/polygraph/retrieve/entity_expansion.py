@@ -5,7 +5,7 @@ published code; its random choices are seeded here.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
@@ -81,14 +81,28 @@ class EntityReader:
     def __init__(self, index: Snapshot) -> None:
         self._index = index
         self._entities: dict[int, Entity] = {}
+        self._names: dict[int, str] = {}
         self._edges: dict[int, list[tuple[int, int, int]]] = {}
         self._relations: dict[int, Relation] = {}
 
     def entity(self, row: int) -> Entity:
         """Return an entity by row."""
-        if row not in self._entities:
-            (self._entities[row],) = self._index.entities([row], most_chunks=1)
+        self.read([row])
         return self._entities[row]
+
+    def read(self, rows: Iterable[int]) -> None:
+        """Read entities by row, those that are not known yet, so that each is not read alone."""
+        unread = [row for row in dict.fromkeys(rows) if row not in self._entities]
+        if unread:
+            found = self._index.entities(unread, most_chunks=1)
+            self._entities.update(zip(unread, found, strict=True))
+
+    def names(self, rows: Sequence[int]) -> Mapping[int, str]:
+        """Return names of entities by row; what is said of them is not read before they are visited."""
+        unread = [row for row in dict.fromkeys(rows) if row not in self._names]
+        if unread:
+            self._names |= self._index.names_by_row(unread)
+        return self._names
 
     def edges(self, row: int) -> list[tuple[int, int, int]]:
         """Return the edges of an entity: row, other end and number of the description, in that order.
@@ -176,6 +190,7 @@ class _Expansion:
     def run(self, name: str, seeds: Sequence[int], most: int) -> None:
         """Search until there are `most` descriptions in all, or the queue is empty."""
         queue: deque[tuple[int, tuple[int, ...]]] = deque((row, ()) for row in seeds)
+        self._reader.read(seeds)
         # A bound for texts that repeat: without it, the search could pass through the whole graph.
         steps = len(seeds) + most
         while queue and len(self.collected) < most and steps > 0:
@@ -209,15 +224,17 @@ class _Expansion:
         crossed = sample(edges, room - len(sampled), limits.seed, name, entity.id, "edges")
         n_new = 0
         read = reader.relations([n for n, _, _ in crossed])
+        names = reader.names([other for _, other, _ in crossed])
         for n, other, i in crossed:
             self._crossed.add((n, i))
             relation = read[n]
             text, chunk = relation_descriptions(relation)[i]
             if not self._known(text):
                 n_new += 1
-                far = reader.entity(other)
-                names = {entity.id: entity.name, far.id: far.name}
-                source, target = names[relation.source], names[relation.target]
+                source, target = (
+                    entity.name if end == entity.id else names[other]
+                    for end in (relation.source, relation.target)
+                )
                 stated = statements(relation.predicates[:1], source, target).removesuffix(".")
                 label = stated or f"{source} and {target}"
                 self._take(replace(step, kind="relation", id=relation.id, name=label, text=text, chunk=chunk))

@@ -26,9 +26,11 @@ _MAX_ITEMS = 999
 """Numbers in brackets up to this one may become those of items that are shown later."""
 _ANY = frozenset({"", "any", "all", "*"})
 _KINDS_NAMED = 20
+"""Edge types that an error message lists."""
 _MANY_SOURCES = 250
 """Passages of a node that are read to rank them."""
-"""Edge types that an error message lists."""
+_MANY_TRIPLES = 2_000
+"""Triples of a node that an action chooses from: of more the strongest, ties by row."""
 _HEAD_TOKENS = 3
 """Tokens that the packed context adds to each item."""
 
@@ -86,7 +88,7 @@ class GraphTools:
         found = dict.fromkeys(named, (1.0, "bears this name"))
         for hit in self._index.search_entities(embed_names([text], self._models)[0], self._k):
             found.setdefault(hit.n, (hit.score, f"cosine {hit.score:.3f}"))
-        entities = zip(self._index.entities(list(found)), found.values(), strict=True)
+        entities = zip(self._entities(list(found)), found.values(), strict=True)
         return [(e, score, reason) for e, (score, reason) in entities if e.chunks][: self._k]
 
     def run(self, act: AgentAction, step: int) -> str:
@@ -137,29 +139,33 @@ class GraphTools:
         found = self._edges(act)
         if isinstance(found, str):
             return found
-        node, triples = found
+        node, triples, unread = found
         n = len({t.target if t.source == node else t.source for t in triples})
-        return f"{n} {'neighbour' if n == 1 else 'neighbours'}"
+        return f"{'at least ' if unread else ''}{n} {'neighbour' if n == 1 else 'neighbours'}"
 
     def _check(self, act: AgentAction, why: str) -> str:
         """List the triples between a node and its neighbours, by weight."""
         found = self._edges(act)
         if isinstance(found, str):
             return found
-        _, triples = found
+        _, triples, unread = found
         ordered = sorted(triples, key=lambda t: (-t.weight, t.id))[: self._neighbours]
         self.triples += ordered
         items = [triple_evidence(t, t.weight, f"{why}: weight {t.weight:g}", self._index) for t in ordered]
-        cut = len(triples) - len(ordered)
+        cut = len(triples) - len(ordered) + unread
         return self._show(items) + (f"\n({cut} more are not listed)" if cut else "")
 
     # --- lookup -------------------------------------------------------------------------------------
+
+    def _entities(self, rows: Sequence[int]) -> list[Entity]:
+        """Read nodes with as many of their passages as can be shown."""
+        return self._index.entities(rows, most_chunks=_MANY_SOURCES + 1)
 
     def _node(self, name: str) -> tuple[int, Entity] | str:
         """Look up a node by id, or else by an unambiguous name; return an error message if there is none."""
         rows = list(self._index.entity_rows([name, normalize_name(name)]).values())
         rows = rows or self._index.entities_named([name]).get(name, [])
-        found = [(n, e) for n, e in zip(rows, self._index.entities(rows), strict=True) if e.chunks]
+        found = [(n, e) for n, e in zip(rows, self._entities(rows), strict=True) if e.chunks]
         if not found:
             return f"error: there is no node {name!r}; find one with RetrieveNode"
         if len({n for n, _ in found}) > 1:
@@ -168,26 +174,36 @@ class GraphTools:
             )
         return found[0]
 
-    def _edges(self, act: AgentAction) -> tuple[str, list[Triple]] | str:
-        """Look up the triples at a node with the requested edge type; return an error message if there is none."""
+    def _edges(self, act: AgentAction) -> tuple[str, list[Triple], int] | str:
+        """Look up the triples at a node with the requested edge type; return an error message if there is none.
+
+        Returns:
+            The id of the node, its triples, and how many more it has: of more than `_MANY_TRIPLES`, the strongest are
+            read.
+        """
         node = self._node(act.node)
         if isinstance(node, str):
             return node
         row, entity = node
-        places = self._index.triples_at([row])
-        triples = self._index.triples([n for n, _, _ in places])
+        places = self._index.triple_rows_at([row])
+        # A filter may hide the strongest, and how many others there are.
+        unread = 0 if self._index.scope else max(0, len(places) - _MANY_TRIPLES)
+        if unread:
+            places = self._index.strongest_triples_at(row, _MANY_TRIPLES)
+        triples = self._index.triples(places)
         kind = act.argument.casefold().strip()
         every = list(triples.values())
         if kind in _ANY:
-            return (entity.id, every) if every else f"error: {entity.id!r} has no neighbours"
+            return (entity.id, every, unread) if every else f"error: {entity.id!r} has no neighbours"
         chosen = [t for t in every if t.predicate.casefold() == kind]
         if not chosen:
-            others = {n: target if source == row else source for n, source, target in places if n in triples}
+            sides = self._index.triple_ends(list(triples))
+            others = {n: target if source == row else source for n, source, target in sides}
             ends = sorted(set(others.values()))
-            types = {n: e.type for n, e in zip(ends, self._index.entities(ends), strict=True)}
+            types = {n: e.type for n, e in zip(ends, self._index.entities(ends, most_chunks=1), strict=True)}
             chosen = [t for n, t in triples.items() if types[others[n]] == kind]
         if chosen:
-            return entity.id, chosen
+            return entity.id, chosen, unread
         kinds = Counter(t.predicate for t in every)
         listed = one_line(", ".join(sorted(kinds, key=lambda p: (-kinds[p], p))[:_KINDS_NAMED])) or "none"
         return f"error: {entity.id!r} has no edge of the kind {act.argument!r}; it has: {listed}"

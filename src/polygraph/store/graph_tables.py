@@ -468,6 +468,11 @@ class GraphTables:
             found.update(n for (n,) in self._db.where_in(query, entities))
         return sorted(found)
 
+    def strongest_triples_at(self, entity: int, most: int) -> list[int]:
+        """Return the rows of so many triples of an entity, the strongest, ties by row; ascending."""
+        query = "SELECT n FROM triples WHERE source = ? OR target = ? ORDER BY weight DESC, n LIMIT ?"
+        return sorted(n for (n,) in self._db.rows(query, (entity, entity, most)))
+
     def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
         return self._db.by_key("SELECT n, source, target FROM triples WHERE n IN", rows, lambda row: row)

@@ -378,6 +378,9 @@ class GraphReader(Protocol):
     def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
         """Return the rows of the triples that have some entities at either end, ascending."""
 
+    def strongest_triples_at(self, entity: int, most: int) -> list[int]:
+        """Return the rows of so many triples of an entity, the strongest, ties by row; ascending."""
+
     def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row, without their texts, as ``(row, subject row, object row)``."""
 

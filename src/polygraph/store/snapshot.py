@@ -29,7 +29,7 @@ from polygraph.text.passage import Heading
 _CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 _NUMBERS_KEPT = 50_000
-"""Chunks whose numbers are known: a few megabytes as well."""
+"""Chunks whose numbers are known, relations of entities, and numbers of descriptions: a few megabytes each."""
 _STATEMENTS_KEPT = 20_000
 """Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many."""
 
@@ -371,6 +371,10 @@ class Snapshot:
             entities: rows.
             most: of more relations only these many are returned, the strongest; ties by the rows of their ends.
         """
+        key = (tuple(entities), most)
+        return self._kept.neighbours.read([key], lambda _: {key: self._read_neighbours(entities, most)})[key]
+
+    def _read_neighbours(self, entities: Sequence[int], most: int | None) -> list[Neighbour]:
         if most is None or int(self.graph.degrees_of(entities).sum()) <= most:
             return [Neighbour(*row) for row in self.store.graph.relations_at(entities)]
         sources, targets, weights = self.relation_ends(entities)
@@ -382,7 +386,9 @@ class Snapshot:
 
     def description_counts(self, ns: Sequence[int]) -> dict[int, int] | None:
         """Return the number of descriptions of relations by row; None with a filter, which hides some of them."""
-        return self.store.graph.description_counts(ns) if self.documents_allowed is None else None
+        if self.documents_allowed is not None:
+            return None
+        return self._kept.description_counts.read(ns, self.store.graph.description_counts)
 
     def relation_ends(
         self, entities: Sequence[int]
@@ -430,6 +436,10 @@ class Snapshot:
     def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
         """Return the rows of the triples that have some entities at either end, ascending, regardless of the filter."""
         return self.store.graph.triple_rows_at(entities)
+
+    def strongest_triples_at(self, entity: int, most: int) -> list[int]:
+        """Return the rows of so many triples of an entity, the strongest, by row; of equals the first."""
+        return self.store.graph.strongest_triples_at(entity, most)
 
     def triple_ends(self, ns: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, regardless of the filter."""
@@ -549,6 +559,10 @@ class _Kept:
         self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
         self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
+        self.description_counts = KeptRows[int, int](_NUMBERS_KEPT)
+        self.neighbours = KeptRows[tuple[tuple[int, ...], int | None], list[Neighbour]](
+            _NUMBERS_KEPT, lambda neighbours: 1 + len(neighbours)
+        )
 
 
 def _within(scores: NDArray[np.float32], permitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:

@@ -427,6 +427,7 @@ def _graph_triples(store: Store) -> None:
     expect(graph.triple_ends([1, 99, 0]), [(1, 1, 2), (0, 1, 0)], "ends of triples come by row")
     expect(graph.triples_at([0], ends=["source", "target"]), [(0, 1, 0)], "triples at entities, at both ends")
     expect(graph.triple_rows_at([1, 2]), [0, 1], "rows of triples at entities come once")
+    expect(graph.strongest_triples_at(1, 1), [1], "the strongest triple at an entity")
     expect(graph.triples_at([0], ends=["source"]), [], "triples at entities, at one end")
     expect(graph.predicates(), ["met", "saw"], "predicates are distinct and sorted")
     expect(graph.triples_with(["saw", "none"]), [0], "triples are found by predicate")

@@ -87,6 +87,17 @@ class Network:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         return np.concatenate(owners), np.concatenate(others), np.concatenate(weights)
 
+    def strengths(self, vertices: Numbers) -> Floats:
+        """Return the sum of the weights of the edges at some vertices; edges that weigh 1 are not read."""
+        found = np.zeros(len(vertices))
+        for kind in self.kinds:
+            if kind.weighted or kind.factor != 1.0:
+                owners, _, weights = Network((kind,)).edges_at(vertices)
+                found += np.bincount(owners, weights=weights, minlength=len(vertices))
+            else:
+                found += Network((kind,)).degrees(vertices)
+        return found
+
     def spread(self, vertices: Numbers, mass: Floats) -> tuple[Numbers, Floats]:
         """Divide mass at some vertices among their edges by weight.
 
@@ -271,15 +282,17 @@ def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: floa
         vertices: whose scores are explained.
         damping: of the walk.
     """
-    wanted = np.asarray(vertices, dtype=np.int64)
+    wanted, asked = np.unique(np.asarray(vertices, dtype=np.int64), return_inverse=True)
     owners, others, weights = network.edges_at(wanted)
+    # Of a hub, most neighbours may not have been reached.
+    reached = np.flatnonzero(walked.at(others))
+    owners, others, weights = owners[reached], others[reached], weights[reached]
     # Edges of several kinds to one neighbour count together.
     pairs, place = np.unique(owners * max(network.n, 1) + others, return_inverse=True)
     between = np.bincount(place, weights=weights, minlength=len(pairs))
     owners, others = np.divmod(pairs, max(network.n, 1))
     neighbours, place = np.unique(others, return_inverse=True)
-    theirs, _, their_weights = network.edges_at(neighbours)
-    strengths = np.bincount(theirs, weights=their_weights, minlength=len(neighbours))
+    strengths = network.strengths(neighbours)
     amounts = np.round(damping * walked.at(others) * between / strengths[place], 12)
     most, brought = np.full(len(wanted), -1, dtype=np.int64), np.zeros(len(wanted))
     order = np.lexsort((others, -amounts, owners))
@@ -287,7 +300,8 @@ def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: floa
     first = first[amounts[first] > 0]
     most[owners[first]], brought[owners[first]] = others[first], amounts[first]
     arrived = np.bincount(owners, weights=amounts, minlength=len(wanted))
-    return Inflow(most, brought, np.maximum(walked.at(wanted) - arrived, 0.0))
+    restart = np.maximum(walked.at(wanted) - arrived, 0.0)
+    return Inflow(most[asked], brought[asked], restart[asked])
 
 
 def paths(

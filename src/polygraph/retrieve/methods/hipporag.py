@@ -192,16 +192,20 @@ class HippoRAG:
                 ends.setdefault(end, []).append((triple, score))
         numbers = index.entity_rows(list(ends))
         rows = sorted(numbers.values())
+        # An edge for each passage: a hub has more of them than are worth reading.
+        n_passages = index.edges("mentions").degrees_of(rows)
         found = [
             _Phrase(
                 n=n,
                 id=entity.id,
                 name=entity.name,
-                weight=sum(s for _, s in ends[entity.id]) / len(ends[entity.id]) / max(1, len(entity.chunks)),
-                n_chunks=len(entity.chunks),
+                weight=sum(s for _, s in ends[entity.id]) / len(ends[entity.id]) / max(1, passages),
+                n_chunks=passages,
                 facts=tuple(t for t, _ in ends[entity.id]),
             )
-            for n, entity in zip(rows, index.entities(rows), strict=True)
+            for n, entity, passages in zip(
+                rows, index.entities(rows, most_chunks=1), n_passages.tolist(), strict=True
+            )
         ]
         # The fact with the lowest score has no weight, and a walk cannot start from nothing.
         found = [phrase for phrase in found if phrase.weight > 0]
@@ -215,7 +219,7 @@ class HippoRAG:
         else:
             between = [facts, synonyms]
         kinds = [EdgeKind(graph, self.entity_edges) for graph in between]
-        return Network((*kinds, EdgeKind(index.edges("mentions"))))
+        return Network((*kinds, EdgeKind(index.edges("mentions"), weighted=False)))
 
     def _dense(
         self, question: str, dense: NDArray[np.float32], index: Snapshot, trace: Sequence[Step]

@@ -216,6 +216,10 @@ class Snapshot:
         """Return the `k` best chunks by cosine with a unit vector of shape ``(dimension,)``."""
         return self._vectors("chunk_vectors").search(vector, k, self._filter.chunks)
 
+    def approximates_chunks(self, k: int) -> bool:
+        """Tell whether `search_chunks` for `k` chunks costs less than `chunk_scores`, since it uses codes."""
+        return self._vectors("chunk_vectors").is_approximate(k)
+
     def chunk_scores(self, vector: Vectors) -> NDArray[np.float32]:
         """Return the cosine of every chunk with a unit vector, shape ``(n_chunks,)``; ``-inf`` outside the filter."""
         scores = np.round(self._vectors("chunk_vectors").scores(vector), 6)

@@ -21,6 +21,8 @@ _COPIED = 4_096
 """Rows that are copied at once."""
 _FEW = 8
 """Codes are used for at most the n-th part of all rows, and rows within a filter are compared one by one up to it."""
+_MANY = 1_000
+"""Hits beyond these have two candidates each: among many, the last may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +136,20 @@ class VectorIndex:
             scores = np.where(allowed, scores, -np.inf)
         return top(scores, k)
 
+    def is_approximate(self, k: int) -> bool:
+        """Tell whether a search for `k` rows without a filter uses codes, rather than compare all rows."""
+        return self._codes is not None and _n_candidates(k) <= len(self) // _FEW
+
     def _candidates(
         self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None
     ) -> NDArray[np.int64] | None:
         """Return the rows that are compared, ascending; None for all."""
         if self._codes is None or k <= 0:
             return None
-        wanted, most = CANDIDATES + CANDIDATES_PER_HIT * k, len(self) // _FEW
+        wanted, most = (
+            CANDIDATES + CANDIDATES_PER_HIT * min(k, _MANY) + 2 * max(0, k - _MANY),
+            len(self) // _FEW,
+        )
         if allowed is None:
             return self._codes.nearest(vector, wanted) if wanted <= most else None
         permitted = np.flatnonzero(allowed)
@@ -153,6 +162,10 @@ class VectorIndex:
         found = self._codes.nearest(vector, n)
         found = found[allowed[found]]
         return found if len(found) >= wanted else None
+
+
+def _n_candidates(k: int) -> int:
+    return CANDIDATES + CANDIDATES_PER_HIT * min(k, _MANY) + 2 * max(0, k - _MANY)
 
 
 def add_codes(folder: Path, least: int) -> bool:

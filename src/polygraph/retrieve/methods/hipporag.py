@@ -93,7 +93,6 @@ class HippoRAG:
         """Rank passages for the question; ties by passage order."""
         require(index, "hipporag", self.needs, models)
         vector = embed_question(question, models)
-        dense = index.chunk_scores(vector)
         # 1. Facts that match the question, filtered by recognition memory.
         matched = self._matched(question, vector, index, models)
         kept = matched
@@ -109,13 +108,9 @@ class HippoRAG:
         if not phrases:
             # Without facts, fall back to dense retrieval (paper, section 3.3).
             reason = "no fact matches the question" if not matched else "the filter kept no fact"
-            return self._dense(question, dense, index, [*trace, Step(name="fallback", value=reason)])
+            return self._dense(question, vector, index, [*trace, Step(name="fallback", value=reason)])
         # 3. Every passage is a weak seed, by its own similarity.
-        rows = np.flatnonzero(np.isfinite(dense))
-        priors = self.passage_weight * _min_max(dense[rows])
-        if 0 < self.seed_passages < len(rows):
-            nearest = _largest(priors, self.seed_passages)
-            rows, priors = rows[nearest], priors[nearest]
+        rows, priors = self._priors(vector, index)
         # 4. Walk; the ranking is that of the passage nodes.
         network = self.network(index)
         seeds = np.concatenate([[p.n for p in phrases], rows + index.n_entities]).astype(np.int64)
@@ -136,6 +131,7 @@ class HippoRAG:
             Step(name="walk", value=hits_as_json(hits[: self.k], index)),
             Step(name="missing", value=round(walked.missing, 6)),
         ]
+        dense = index.chunk_similarities(vector, [hit.n for hit in hits[: self.k]])
         why = self._why(hits[: self.k], dense, phrases, network, walked, index)
         return pack_chunks(
             question,
@@ -211,6 +207,23 @@ class HippoRAG:
         found = [phrase for phrase in found if phrase.weight > 0]
         return sorted(found, key=lambda p: (-round(p.weight, _DIGITS), p.n))[: self.phrases]
 
+    def _priors(self, vector: Vectors, index: Snapshot) -> tuple[NDArray[np.int64], Floats]:
+        """Return the passages that seed the walk, by row, with their weights."""
+        if 0 < self.seed_passages < index.n_chunks and index.approximates_chunks(self.seed_passages):
+            nearest = sorted(index.search_chunks(vector, self.seed_passages), key=lambda hit: hit.n)
+            scores = np.array([hit.score for hit in nearest])
+            # The furthest passage is the nearest to the opposite direction.
+            low = [-hit.score for hit in index.search_chunks(-vector, 1)]
+            priors = self.passage_weight * _min_max(np.array([*scores, *low]), scores)
+            return np.array([hit.n for hit in nearest], dtype=np.int64), priors
+        dense = index.chunk_scores(vector)
+        rows = np.flatnonzero(np.isfinite(dense))
+        priors = self.passage_weight * _min_max(dense[rows])
+        if 0 < self.seed_passages < len(rows):
+            best = _largest(priors, self.seed_passages)
+            rows, priors = rows[best], priors[best]
+        return rows, priors
+
     def network(self, index: Snapshot) -> Network:
         """Build the network of the walk: facts and synonyms between entities, mentions to passages."""
         facts, synonyms = index.edges("facts"), index.edges("synonyms")
@@ -221,11 +234,9 @@ class HippoRAG:
         kinds = [EdgeKind(graph, self.entity_edges) for graph in between]
         return Network((*kinds, EdgeKind(index.edges("mentions"), weighted=False)))
 
-    def _dense(
-        self, question: str, dense: NDArray[np.float32], index: Snapshot, trace: Sequence[Step]
-    ) -> Retrieval:
+    def _dense(self, question: str, vector: Vectors, index: Snapshot, trace: Sequence[Step]) -> Retrieval:
         """Rank passages by dense retrieval alone."""
-        hits = top(dense, RANKED)
+        hits = index.search_chunks(vector, RANKED)
         reason = trace[-1].value
         return pack_chunks(
             question,
@@ -258,8 +269,8 @@ class HippoRAG:
         names |= {v: chunk.id for v, chunk in zip(passages, chunks, strict=True)}
         seeded = {p.n: p.facts[0] for p in phrases}
         texts = []
-        for hit, route in zip(hits, routes, strict=True):
-            text = f"walk {hit.score:.6f}; cosine {dense[hit.n]:.3f} with the question"
+        for hit, cosine, route in zip(hits, dense.tolist(), routes, strict=True):
+            text = f"walk {hit.score:.6f}; cosine {cosine:.3f} with the question"
             if len(route) > 1:
                 text += f"; most of it came by {' → '.join(names[v] for v in route)}"
             if route[0] in seeded:

@@ -27,8 +27,8 @@ _WRITTEN = 200
 _COUNTED = 200
 """Rows beyond the budget whose tokens are counted; those of further rows are reckoned from these."""
 _MOST_RELATIONS = 600
-"""Relations of the matched entities that are read, best first: as many as a budget of 8,000 tokens holds if their rows
-take 13 tokens, and most take three times as many."""
+"""Relations of the matched entities that are read, best first: as many as a budget of 8,000 tokens holds if each row
+takes 13 tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 _M_ARENA_MAX = -8
 """Number of the option in malloc.h."""
+_NEW_OBJECTS = 20_000
+"""Objects after which the garbage collector runs where it should do so rarely."""
 
 
 def trim_heap(*, collect: bool = False) -> None:
@@ -50,6 +52,22 @@ def collector_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Let the garbage collector run after every 20,000 new objects instead of 700.
+
+    For long work whose objects are freed without it: looking for cycles would take 5% of its time. What does lie in
+    cycles is freed later.
+    """
+    before = gc.get_threshold()
+    if before[0]:  # else the user has turned it off
+        gc.set_threshold(max(_NEW_OBJECTS, before[0]), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _libc(name: str) -> Callable[..., int] | None:

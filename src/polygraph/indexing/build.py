@@ -24,7 +24,7 @@ from polygraph.indexing.report_layers import find_communities, report_communitie
 from polygraph.indexing.side_by_side import side_by_side
 from polygraph.indexing.status import count_records
 from polygraph.indexing.vector_layers import embed_graph
-from polygraph.memory import limit_arenas, trim_heap
+from polygraph.memory import limit_arenas, rare_collections, trim_heap
 from polygraph.models import Models
 from polygraph.models.retry import is_local
 from polygraph.store.atomic_files import damage
@@ -122,7 +122,12 @@ def build(
         NothingExtracted: if the graph was asked for and no entity came out of any text.
         RequestsWaiting: with a batch, when nothing can continue without replies; what is done is kept.
     """
-    with models.calls.batch_round(), models.calls.meter() as meter, storage_errors_explained(store.folder):
+    with (
+        models.calls.batch_round(),
+        models.calls.meter() as meter,
+        storage_errors_explained(store.folder),
+        rare_collections(),
+    ):
         if store.manifest() not in (None, manifest):
             on_change()
         is_intact = cache(lambda folder: not damage(folder, thorough=True))

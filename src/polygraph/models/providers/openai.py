@@ -324,7 +324,10 @@ class OpenAIEmbedder:
         """Group texts into calls of bounded size."""
         batches: list[range] = []
         begin = n_tokens = 0
-        for i, n in enumerate(self.count(texts)):
+        # A token is at least one byte, so most texts need no counting.
+        lengths = [len(text.encode("utf-8", "replace")) for text in texts]
+        most = max((sum(lengths[at : at + BATCH_TEXTS]) for at in range(0, len(texts), BATCH_TEXTS)), default=0)
+        for i, n in enumerate(lengths if most <= BATCH_TOKENS else self.count(texts)):
             used = min(n, self._max_tokens)
             if i > begin and (i - begin == BATCH_TEXTS or n_tokens + used > BATCH_TOKENS):
                 batches.append(range(begin, i))
@@ -381,13 +384,22 @@ class OpenAIEmbedder:
             vectors = read_vectors(body, len(texts))
         reported = body.get("usage")
         usage = reported if isinstance(reported, dict) else {}
-        counted = sum(self.count(texts))
-        n_tokens = plausible_prompt_tokens(usage.get("prompt_tokens") or usage.get("total_tokens"), counted)
+        n_tokens = self._reported_tokens(usage.get("prompt_tokens") or usage.get("total_tokens"), texts)
         for at in range(0, len(vectors), _ROWS):
             rows = vectors[at : at + _ROWS].astype(np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             vectors[at : at + _ROWS] = rows / np.where(lengths > 0, lengths, 1)
-        return vectors, counted if n_tokens is None else n_tokens
+        return vectors, n_tokens
+
+    def _reported_tokens(self, reported: object, texts: Sequence[str]) -> int:
+        """Return the reported tokens of a request, or ours if they cannot be true."""
+        n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
+        # A token of a text has some four bytes, so most counts are believed without counting.
+        if type(reported) is int and 0 < n_bytes // 8 <= reported <= n_bytes:
+            return reported
+        counted = sum(self.count(texts))
+        believed = plausible_prompt_tokens(reported, counted)
+        return counted if believed is None else believed
 
 
 def read_vectors(body: Any, n_texts: int) -> Vectors:

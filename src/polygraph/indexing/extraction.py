@@ -23,12 +23,13 @@ _WINDOWS_HELD = 2_000
 """Windows, extracted without a model, whose text is held in memory; workers start again after each such part."""
 
 
-def extract_pending(task: LayerTask, on_document: Callable[[str], object]) -> None:
+def extract_pending(task: LayerTask, on_document: Callable[[str, list[Extraction] | None], object]) -> None:
     """Extract from every window that the extractor in use has still to read, and store the rows as they come.
 
     Args:
         task: of the layer.
-        on_document: called with the id of a document when a model has read all its windows, while others are read.
+        on_document: called with the id of a document when a model has read all its windows, while others are read,
+            and with what was found in them, in their order; None if some had been read before.
 
     Raises:
         NothingExtracted: if a model was asked and every window failed.
@@ -64,10 +65,19 @@ def _extract_without_model(task: LayerTask, extractor: str, pending: Sequence[st
 
 
 def _extract_with_model(
-    task: LayerTask, extractor: str, pending: Sequence[str], on_document: Callable[[str], object]
+    task: LayerTask,
+    extractor: str,
+    pending: Sequence[str],
+    on_document: Callable[[str, list[Extraction] | None], object],
 ) -> None:
     lock = threading.Lock()
     left = Counter(map(_document_of, pending))
+    n_windows = Counter(document for _, document in task.store.extractions.window_documents())
+    found: dict[str, dict[str, Extraction]] = {
+        document: {} for document, n in left.items() if n == n_windows[document]
+    }
+    """What was found in the windows of each document of which none had been read, until all are."""
+    order = {window: n for n, window in enumerate(pending)}
     settings = task.manifest.extractor_settings
 
     def store_at_once(extraction: Extraction) -> None:
@@ -75,8 +85,13 @@ def _extract_with_model(
             task.store.extractions.put(extraction, extractor)
         document = _document_of(extraction.window)
         left[document] -= 1
+        if document in found:
+            found[document][extraction.window] = extraction
         if not left[document]:
-            on_document(document)
+            read = found.pop(document, None)
+            on_document(
+                document, None if read is None else [read[i] for i in sorted(read, key=order.__getitem__)]
+            )
 
     llm.extract(
         list(_read_windows(task.store, pending)),

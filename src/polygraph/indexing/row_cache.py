@@ -101,17 +101,21 @@ class RowCache:
             return about == known and self._db.rows("PRAGMA quick_check(1)") == [("ok",)]
         return False
 
-    def prepare(self, document: str, *, by_model: bool) -> None:
+    def prepare(
+        self, document: str, extractions: Sequence[Extraction] | None = None, *, by_model: bool
+    ) -> None:
         """Read the rows of a document whose windows have all been extracted, while others wait for a model.
 
         What is read is used by the next `update`. Of many documents the rest is read then, which bounds memory.
 
         Args:
             document: its id.
+            extractions: of all its windows, in their order, as they are stored; default: read from the store.
             by_model: whether a language model wrote the rows.
         """
         if len(self._prepared) < MAX_PREPARED:
-            extractions = [extraction for _, extraction in self._store.extractions.iterate([document])]
+            if extractions is None:
+                extractions = [extraction for _, extraction in self._store.extractions.iterate([document])]
             self._prepared[document] = self._read(document, extractions, by_model=by_model)
 
     def update(self, version: str, *, by_model: bool, rebuild: bool = False) -> None:

@@ -326,7 +326,9 @@ class OpenAIEmbedder:
         begin = n_tokens = 0
         # A token is at least one byte, so most texts need no counting.
         lengths = [len(text.encode("utf-8", "replace")) for text in texts]
-        most = max((sum(lengths[at : at + BATCH_TEXTS]) for at in range(0, len(texts), BATCH_TEXTS)), default=0)
+        most = max(
+            (sum(lengths[at : at + BATCH_TEXTS]) for at in range(0, len(texts), BATCH_TEXTS)), default=0
+        )
         for i, n in enumerate(lengths if most <= BATCH_TOKENS else self.count(texts)):
             used = min(n, self._max_tokens)
             if i > begin and (i - begin == BATCH_TEXTS or n_tokens + used > BATCH_TOKENS):

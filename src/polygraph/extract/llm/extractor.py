@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import lcm
 from typing import Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
@@ -370,8 +371,8 @@ class _Support:
         self._window = window
         self._chunks = {chunk.id: chunk for chunk in window.chunks}
         self._ids = list(self._chunks)
-        self._chunks_of: dict[str, tuple[int, ...]] = {}
-        """Numbers of the chunks that have a word, ascending, by its stem."""
+        self._shares: dict[str, tuple[int, list[int]]] = {}
+        """Of each word, by its stem: what it adds to the score of each chunk that has it, and their numbers."""
 
     def whole(self, chunk: str) -> Span:
         """Return the span of a whole chunk."""
@@ -388,10 +389,14 @@ class _Support:
         """
         if len(self._chunks) == 1:
             return dict.fromkeys(self._chunks, text)
-        if not self._chunks_of:
+        if not self._shares:
+            chunks_of: dict[str, list[int]] = {}
             for i, passage in enumerate(self._chunks.values()):
                 for stem in content_stems(passage.text):
-                    self._chunks_of[stem] = (*self._chunks_of.get(stem, ()), i)
+                    chunks_of.setdefault(stem, []).append(i)
+            # In whole numbers, so that sums are exact in any order.
+            whole = lcm(*range(1, len(self._chunks) + 1))
+            self._shares = {stem: (whole // len(chunks), chunks) for stem, chunks in chunks_of.items()}
         own = set(content_stems(names))
         parts: dict[str, list[str]] = {}
         last = ""
@@ -411,17 +416,16 @@ class _Support:
         return {chunk: " ".join(some) for chunk, some in parts.items()}
 
     def _best(self, wanted: set[str], preferred: Sequence[str]) -> str:
-        scores = [0.0] * len(self._ids)
-        # Many words stand in the same chunks.
-        for chunks, n in Counter(map(self._chunks_of.get, wanted)).items():
-            if chunks is not None:
+        scores = [0] * len(self._ids)
+        for stem in wanted:
+            if found := self._shares.get(stem):
+                share, chunks = found
                 for i in chunks:
-                    scores[i] += n / len(chunks)
-        # The order of a set differs from run to run, and with it the last digits of a sum.
-        best = round(max(scores), 9)
+                    scores[i] += share
+        best = max(scores)
         if not best:
             return ""
-        equals = [i for i, score in zip(self._ids, scores, strict=True) if round(score, 9) == best]
+        equals = [i for i, score in zip(self._ids, scores, strict=True) if score == best]
         return next((i for i in equals if i in preferred), equals[0])
 
 

@@ -115,6 +115,8 @@ _OF_OTHERS = re.compile(
 _HAS_TRADE = TITLES_OF_PEOPLE | OCCUPATIONS
 _GENERAL_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 _LETTERS = re.compile(r"[^\W\d_]+")
+_ASCII_LETTERS = re.compile(r"[a-z]+")
+"""The same for a case-folded text in ASCII, in half the time."""
 _MAX_CHARS = 600
 _STEMS = 10
 _SHORTEST = 4
@@ -281,7 +283,8 @@ def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
 
 def _stems(text: str, name: NameParts) -> Iterator[str]:
     """Yield the stems of the longer words of a description, without those of the name."""
-    words = _LETTERS.findall(text.casefold())
+    folded = text.casefold()
+    words: list[str] = (_ASCII_LETTERS if folded.isascii() else _LETTERS).findall(folded)
     of_others = set[str]()
     if not _HAS_TRADE.isdisjoint(words):
         of_others = {word.casefold() for match in _OF_OTHERS.findall(text) for word in match}

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Literal
 
+from polygraph.arrays import text_hash
 from polygraph.records import Entity, Relation, Triple
 from polygraph.store.protocol import (
     EntityOrder,
@@ -166,6 +167,15 @@ class GraphTables:
             for row, some in zip(batch, pairs, strict=True):
                 yield (*row[:column], [(texts[key], chunk) for key, chunk in some], *row[column + 1 :])
 
+    @staticmethod
+    def _with_hashes(rows: Iterable[Row], column: int) -> Iterator[Row]:
+        """Yield rows with the column of descriptions as pairs of the hash of a text and the id of its chunk."""
+        for row in rows:
+            pairs = [
+                (key if isinstance(key, int) else text_hash(key), chunk) for key, chunk in load(row[column])
+            ]
+            yield (*row[:column], pairs, *row[column + 1 :])
+
     def _put_entities(self, entities: Iterable[Entity], numbers: dict[str, int]) -> None:
         """Write entities with their names, and add their row numbers to `numbers`."""
         names: list[tuple[str, int]] = []
@@ -269,6 +279,12 @@ class GraphTables:
         for name, chunks, descriptions in self._with_descriptions(rows, 2):
             yield name, load(chunks), descriptions
 
+    def entity_description_hashes(self) -> Iterator[tuple[str, list[str], list[tuple[int, str]]]]:
+        """Yield the same as `entity_descriptions`, with the `text_hash` of each text in its place."""
+        rows = self._db.iterate("SELECT name, chunks, descriptions FROM entities ORDER BY n")
+        for name, chunks, descriptions in self._with_hashes(rows, 2):
+            yield name, load(chunks), descriptions
+
     def merges(self, entity: str | None = None) -> list[Merge]:
         """Return every merge, or those of an entity, sorted; see `store.protocol.Merge`."""
         evidence = "evidence" if "evidence" in self._db.columns("merges") else "''"
@@ -334,6 +350,12 @@ class GraphTables:
         """Yield the descriptions (text and chunk id) of every relation, by row."""
         rows = self._db.iterate("SELECT descriptions FROM relations ORDER BY n")
         for (descriptions,) in self._with_descriptions(rows, 0):
+            yield descriptions
+
+    def relation_description_hashes(self) -> Iterator[list[tuple[int, str]]]:
+        """Yield the same as `relation_descriptions`, with the `text_hash` of each text in its place."""
+        rows = self._db.iterate("SELECT descriptions FROM relations ORDER BY n")
+        for (descriptions,) in self._with_hashes(rows, 0):
             yield descriptions
 
     def relations_at(self, entities: Sequence[int]) -> list[tuple[int, int, int, float]]:

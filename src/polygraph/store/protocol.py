@@ -456,6 +456,12 @@ class GraphStore(GraphReader, Protocol):
     def relation_descriptions(self) -> Iterator[list[tuple[str, str]]]:
         """Yield the descriptions (text and chunk id) of every relation, by row."""
 
+    def entity_description_hashes(self) -> Iterator[tuple[str, list[str], list[tuple[int, str]]]]:
+        """Yield the same as `entity_descriptions`, with the `text_hash` of each text in its place."""
+
+    def relation_description_hashes(self) -> Iterator[list[tuple[int, str]]]:
+        """Yield the same as `relation_descriptions`, with the `text_hash` of each text in its place."""
+
 
 # --- communities and reports ----------------------------------------------------------------------
 

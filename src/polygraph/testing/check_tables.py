@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from polygraph.arrays import text_hash
 from polygraph.records import CountedCommunity, Document, Extraction, WindowState
 from polygraph.store.database import SqliteStore
 from polygraph.store.portable import PORTABLE_TABLES
@@ -380,6 +381,19 @@ def check_graph(store: Store) -> None:
         [[tuple(d) for d in said] for said in graph.relation_descriptions()],
         [[(d.text, d.chunk) for d in r.descriptions] for r in RELATIONS],
         "descriptions of relations come by row",
+    )
+    expect(
+        [
+            (name, list(chunks), [tuple(d) for d in said])
+            for name, chunks, said in graph.entity_description_hashes()
+        ],
+        [(e.name, list(e.chunks), [(text_hash(d.text), d.chunk) for d in e.descriptions]) for e in ENTITIES],
+        "hashes of descriptions of entities come by row",
+    )
+    expect(
+        [[tuple(d) for d in said] for said in graph.relation_description_hashes()],
+        [[(text_hash(d.text), d.chunk) for d in r.descriptions] for r in RELATIONS],
+        "hashes of descriptions of relations come by row",
     )
     expect(graph.merges(), list(MERGES), "merges come sorted")
     first = EntityOverview(1, "bo", "Bo", "person", 2, 1)

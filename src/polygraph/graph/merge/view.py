@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polygraph.arrays import TableBuilder
+from polygraph.arrays import TableBuilder, text_hash
 from polygraph.graph.csr import Graph
 from polygraph.graph.merge.merged_graph import MAX_DESCRIPTIONS, MergedGraph
 from polygraph.graph.merge.rows import RowKind, Rows, RowsBuilder, read_rows
@@ -71,6 +71,16 @@ class GraphView:
         """Yield the descriptions of every relation, by row."""
         for relation in self.relations:
             yield [(d.text, d.chunk) for d in relation.descriptions]
+
+    def entity_description_hashes(self) -> Iterator[tuple[str, Sequence[str], Iterable[tuple[int, str]]]]:
+        """Yield the same as `entity_descriptions`, with the `text_hash` of each text in its place."""
+        for entity in self.entities:
+            yield entity.name, entity.chunks, [(text_hash(d.text), d.chunk) for d in entity.descriptions]
+
+    def relation_description_hashes(self) -> Iterator[Iterable[tuple[int, str]]]:
+        """Yield the same as `relation_descriptions`, with the `text_hash` of each text in its place."""
+        for relation in self.relations:
+            yield [(text_hash(d.text), d.chunk) for d in relation.descriptions]
 
 
 def merge(

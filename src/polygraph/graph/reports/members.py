@@ -14,6 +14,8 @@ from polygraph.records import Community, CountedCommunity, Entity, Relation
 
 Descriptions: TypeAlias = Iterable[Sequence[str]]
 """Each as text and chunk id."""
+Hashes: TypeAlias = Iterable[tuple[int, str]]
+"""Each as hash of the text and chunk id."""
 
 
 class GraphRows(Protocol):
@@ -36,6 +38,12 @@ class GraphRows(Protocol):
 
     def relation_descriptions(self) -> Iterator[Descriptions]:
         """Yield the descriptions of every relation, by row."""
+
+    def entity_description_hashes(self) -> Iterator[tuple[str, Sequence[str], Hashes]]:
+        """Yield the same as `entity_descriptions`, with the `text_hash` of each text in its place."""
+
+    def relation_description_hashes(self) -> Iterator[Hashes]:
+        """Yield the same as `relation_descriptions`, with the `text_hash` of each text in its place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from polygraph.arrays import BATCH, Array, distinct, members, offsets, text_hash
 from polygraph.graph.chunk_numbers import ChunkNumbers
-from polygraph.graph.reports.members import Descriptions, GraphRows
+from polygraph.graph.reports.members import GraphRows, Hashes
 from polygraph.graph.reports.sentence_quality import (
     LEGAL_NOTICE,
     LEGAL_SHARE,
@@ -52,7 +52,8 @@ class SentenceTable:
         """Read all descriptions.
 
         Args:
-            graph: read twice: first each text is hashed, then each distinct text is cut in sentences.
+            graph: read twice: first the hashes of the texts, then the texts, of which each distinct one is cut in
+                sentences.
             sources: source row of each relation.
             targets: target row of each relation.
             language: of the documents.
@@ -139,17 +140,17 @@ class _Descriptions:
         mentions, n_mentions = array("i"), array("i")
         hashes, counts = array("q"), array("i")
 
-        def add(descriptions: Descriptions) -> None:
+        def add(descriptions: Hashes) -> None:
             before = len(hashes)
-            hashes.extend([text_hash(text) for text, _ in descriptions])
+            hashes.extend([key for key, _ in descriptions])
             counts.append(len(hashes) - before)
 
-        for name, chunks, descriptions in graph.entity_descriptions():
+        for name, chunks, descriptions in graph.entity_description_hashes():
             self.names.append(name)
             mentions.extend([self.chunk_numbers[chunk] for chunk in chunks])
             n_mentions.append(len(chunks))
             add(descriptions)
-        for descriptions in graph.relation_descriptions():
+        for descriptions in graph.relation_description_hashes():
             add(descriptions)
         self.mentions, self.n_mentions = np.asarray(mentions), np.asarray(n_mentions)
         """Numbers of the chunks that mention each entity, one entity after the other; and how many these are."""

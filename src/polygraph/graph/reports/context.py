@@ -71,15 +71,20 @@ class ContextBuilder:
         names = {entity.id: entity.name for entity in entities}
         shared = _shared_chunks(entities)
         owner = self._members.owners(community)
+        items = _in_order(entities, relations, owner)
         whole = _Page(None, names, shared)
+        for item, _ in items:
+            whole.add(item)
+        if whole.n_bytes <= self._max_tokens:  # a token is at least one byte
+            return whole.context()
         cost: Counter[str] = Counter()
-        for item, part in _in_order(entities, relations, owner):
-            cost[part] += whole.add(item)
-        if whole.n_tokens <= self._max_tokens:
+        for n_tokens, (_, part) in zip(whole.counts(), items, strict=True):
+            cost[part] += n_tokens
+        if cost.total() <= self._max_tokens:
             return whole.context()
 
         replaced: list[Report] = []
-        rest = whole.n_tokens
+        rest = cost.total()
         for part in sorted((part for part in cost if part in reports), key=lambda part: (-cost[part], part)):
             if rest <= self._max_tokens:
                 break
@@ -91,7 +96,7 @@ class ContextBuilder:
         for report in replaced:
             page.add(report)
         replaced_ids = {report.community for report in replaced}
-        for item, part in _in_order(entities, relations, owner):
+        for item, part in items:
             if part not in replaced_ids:
                 page.add(item)
         return page.context()
@@ -138,7 +143,7 @@ def _shared_chunks(entities: Sequence[Entity]) -> frozenset[str]:
 
 
 class _Page:
-    """Lines up to a number of tokens, with their sources numbered as they come."""
+    """Lines up to a number of tokens, with their sources numbered as they come; with no such number, all lines."""
 
     def __init__(self, max_tokens: int | None, names: Mapping[str, str], shared: frozenset[str]) -> None:
         self._max_tokens = max_tokens
@@ -149,22 +154,32 @@ class _Page:
         self._shown: set[str] = set()
         """Descriptions that are on the page."""
         self.n_tokens = 0
+        """Of all lines, counted only where there is a most."""
         self.n_left_out = 0
 
-    def add(self, item: Entity | Relation | Description | Report) -> int:
-        """Add a line if it fits; return its tokens, 0 if it does not."""
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all lines and the ends of lines."""
+        return sum(len(line.encode("utf-8", "replace")) + 1 for line in self._lines)
+
+    def counts(self) -> list[int]:
+        """Return the tokens of each line with its end."""
+        return [count_tokens(line) + 1 for line in self._lines]
+
+    def add(self, item: Entity | Relation | Description | Report) -> None:
+        """Add a line if it fits."""
         numbers: dict[tuple[str, ...], int] = {}
         shown: set[str] = set()
         line = self._line(item, numbers, shown)
-        n_tokens = count_tokens(line) + 1
-        if self._max_tokens is not None and self.n_tokens + n_tokens > self._max_tokens:
-            self.n_left_out += 1
-            return 0
+        if self._max_tokens is not None:
+            n_tokens = count_tokens(line) + 1
+            if self.n_tokens + n_tokens > self._max_tokens:
+                self.n_left_out += 1
+                return
+            self.n_tokens += n_tokens
         self._lines.append(line)
         self._numbers.update(numbers)
         self._shown |= shown
-        self.n_tokens += n_tokens
-        return n_tokens
 
     def context(self) -> ReportContext:
         lines = self._lines

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polygraph import memory
-from polygraph.memory import collector_paused, trim_heap
+from polygraph.memory import collector_paused, rare_collections, trim_heap
 
 
 def resident_mb():
@@ -51,3 +51,15 @@ def test_the_collector_runs_again_after_an_error_if_it_ran_before():
         with pytest.raises(KeyError):
             fail()
         assert gc.isenabled() is enabled
+
+
+def test_the_collector_runs_rarely_inside_a_block_and_never_if_it_was_off():
+    before = gc.get_threshold()
+    try:
+        for given, inside in ((700, 20_000), (50_000, 50_000), (0, 0)):
+            gc.set_threshold(given, 10, 10)
+            with rare_collections():
+                assert gc.get_threshold() == (inside, 10, 10)
+            assert gc.get_threshold() == (given, 10, 10)
+    finally:
+        gc.set_threshold(*before)

@@ -268,6 +268,16 @@ def test_calls_for_vectors_are_bounded_in_texts_and_tokens(server: ScriptedServe
     assert embedder.batches([]) == []
 
 
+def test_tokens_of_embedded_texts_are_those_reported_unless_they_cannot_be_true() -> None:
+    text = "The lamp of the harbour was lit at dusk."  # 10 tokens in 40 bytes
+    for reported, expected in (("7", 7), ("1", 1), ("1000000000", 10), ("-5", 10), ('"7"', 10), ("null", 10)):
+        usage = f'"usage": {{"prompt_tokens": {reported}}}'
+        with _Bare(200, f'{{"data": [{{"index": 0, "embedding": [3.0, 4.0]}}], {usage}}}'.encode()) as bare:
+            vectors, n_tokens = OpenAIEmbedder("small", base_url=bare.url).embed_counted([text], "document")
+        assert n_tokens == expected
+        assert vectors.tolist() == pytest.approx(np.array([[0.6, 0.8]], dtype=np.float32))
+
+
 def test_a_text_that_is_too_long_for_the_embedder_is_cut(server: ScriptedServer) -> None:
     embedder = OpenAIEmbedder("vectors", base_url=server.base_url, max_tokens=100)
     embedder.embed(["light " * 500], "document")

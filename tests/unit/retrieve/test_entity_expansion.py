@@ -42,6 +42,9 @@ class Tiny:
     def entities(self, rows, *, most_chunks=None):
         return [self.all_entities[row] for row in rows]
 
+    def names_by_row(self, rows):
+        return {row: self.all_entities[row].name for row in rows}
+
     def description_counts(self, rows):
         return {n: len(self.all_relations[n].descriptions) for n in rows}
 

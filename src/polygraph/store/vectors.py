@@ -146,10 +146,7 @@ class VectorIndex:
         """Return the rows that are compared, ascending; None for all."""
         if self._codes is None or k <= 0:
             return None
-        wanted, most = (
-            CANDIDATES + CANDIDATES_PER_HIT * min(k, _MANY) + 2 * max(0, k - _MANY),
-            len(self) // _FEW,
-        )
+        wanted, most = _n_candidates(k), len(self) // _FEW
         if allowed is None:
             return self._codes.nearest(vector, wanted) if wanted <= most else None
         permitted = np.flatnonzero(allowed)

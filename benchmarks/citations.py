@@ -1,6 +1,6 @@
 """The check of citations on a labelled set: how many correct ones it keeps, and how many wrong ones it finds.
 
-    python benchmarks/citations.py [--set NAME] [--part open|held-out|all] [--errors] [--reranker]
+    python benchmarks/citations.py [--set NAME] [--part open|held-out|all] [--errors] [--reranker] [--model] [--ask DIR]
     python benchmarks/citations.py --replies DATA [--errors]
 
 `benchmarks/citations/cases.txt`: questions (``Q:``), their evidence in the order of its numbers (``E:``), and answers
@@ -9,13 +9,16 @@ of one sentence: ``+`` with correct citations, ``-kind`` with a wrong one. The k
 detail that stands nowhere (`invented`), and a number that a document `forged`.
 Every second question is held out; `--errors` shows no case of those. Intervals are 95% (Wilson). `--set blind` reads
 `blind.txt` instead, written without knowledge of the rules of the check. `fresh` was written when four of those had
-shown mechanisms at fault, `final` after that; `blind2` to `blind8` later, each before the check was changed for it.
+shown mechanisms at fault, `final` after that; `blind2` to `blind9` later, each before the check was changed for it.
 
 `--replies DATA`: instead, how many citations the check removes from the recorded answers of a strong model
 (`DATA/replies-sample-strong`), of which none is known to be wrong; it sees the evidence of the prompt alone.
 
 words       a fifth of the claim's content words in the evidence, the only rule before
 check       the check that answers go through
+model       `citation_check = "model"`: a chat model, and the check for what it leaves undecided. Replies of a strong
+            model to the prompts of one set are recorded (`citations/model_replies.jsonl`, by the hash of the prompt);
+            --ask DIR writes prompts without a reply to ``DIR/prompts.jsonl``, answers about one passage far apart
 reranker    the logit of the local cross-encoder (extra `local`) for claim and evidence is above zero
 """
 
@@ -26,15 +29,21 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.prompts import neutralize
+from polygraph.records import digest
 from polygraph.retrieve.citations import judge_citations
+from polygraph.retrieve.model_check import check_by_model
 from polygraph.tasks.answer import NO_ANSWER
+from polygraph.testing import hashed_models
 from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced
 from polygraph.text.words import content_stems
 
 CASES = Path(__file__).parent / "citations"
+UNDECIDED = '{"supported": [], "unsupported": []}'
 Judge = Callable[[str, Sequence[str], str], list[bool]]
 
 
@@ -66,6 +75,7 @@ def main() -> None:
             "blind6",
             "blind7",
             "blind8",
+            "blind9",
         ],
         default="cases",
         help="which labelled set",
@@ -74,6 +84,8 @@ def main() -> None:
     parser.add_argument("--errors", action="store_true", help="wrong verdicts of the check in open cases")
     parser.add_argument("--reranker", action="store_true", help="also the local cross-encoder")
     parser.add_argument("--replies", type=Path, metavar="DATA", help="judge recorded answers instead")
+    parser.add_argument("--model", action="store_true", help="also the recorded verdicts of a chat model")
+    parser.add_argument("--ask", type=Path, metavar="DIR", help="write the prompts for a model instead")
     options = parser.parse_args()
     if options.replies:
         judge_replies(options.replies / "replies-sample-strong" / "replies.jsonl", errors=options.errors)
@@ -81,7 +93,13 @@ def main() -> None:
     cases = read_cases(CASES / f"{options.set}.txt")
     held_out = cases[1::2]
     cases = {"open": cases[::2], "held-out": held_out, "all": cases}[options.part]
+    recorded = RecordedChat()
+    if options.ask:
+        write_prompts(options.ask, cases, recorded)
+        return
     judges: dict[str, Judge] = {"words": words, "check": check}
+    if options.model:
+        judges["model"] = by_model(recorded)
     if options.reranker:
         judges["reranker"] = reranker()
         judges["check and reranker"] = both(check, judges["reranker"])
@@ -143,6 +161,50 @@ def check(text: str, evidence: Sequence[str], question: str) -> list[bool]:
         for _, verdicts in judge_citations(text, [(e,) for e in evidence], question=question)
         for v in verdicts
     ]
+
+
+class RecordedChat:
+    """A chat model whose replies were recorded; to other prompts it replies nothing, and keeps them."""
+
+    name, local = "recorded", True
+
+    def __init__(self) -> None:
+        path = CASES / "model_replies.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self._replies: dict[str, str] = {row["key"]: row["reply"] for row in map(json.loads, lines)}
+        self.without_reply: dict[str, tuple[Message, ...]] = {}
+
+    def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:  # noqa: ARG002
+        key = digest(request.messages[-1].content)
+        if key not in self._replies:
+            self.without_reply[key] = request.messages
+        return ChatReply(text=self._replies.get(key, UNDECIDED), prompt_tokens=0, completion_tokens=0)
+
+
+def by_model(chat: RecordedChat) -> Judge:
+    models = hashed_models(chat)
+
+    def judge(text: str, evidence: Sequence[str], question: str) -> list[bool]:
+        decide = partial(check_by_model, question, models=models, method="")
+        found = judge_citations(text, [(e,) for e in evidence], question=question, decide=decide)
+        return [not v.removed_because for _, verdicts in found for v in verdicts]
+
+    return judge
+
+
+def write_prompts(folder: Path, cases: Sequence[Case], chat: RecordedChat) -> None:
+    """Write the prompts that have no recorded reply."""
+    judge = by_model(chat)
+    for case in cases:
+        for _, text in case.answers:
+            judge(text, shown(case), case.question)
+    rows = sorted(chat.without_reply.items())  # by hash, so that no order tells the label
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "prompts.jsonl").open("w", encoding="utf-8") as file:
+        for key, (system, user) in rows:
+            row = {"key": key, "system": system.content, "user": user.content}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    print(f"{len(rows)} prompts in {folder / 'prompts.jsonl'}")
 
 
 def words(text: str, evidence: Sequence[str], _question: str) -> list[bool]:

@@ -388,6 +388,8 @@ class Usage:
 
 
 EvidenceKind: TypeAlias = Literal["chunk", "entity", "relation", "report", "summary"]
+CitationCheck: TypeAlias = Literal["rules", "model"]
+"""What decides whether a citation stays in an answer that a model wrote: rules, or the chat model in one more call."""
 AnswerForm: TypeAlias = Literal["short", "cited", "overview"]
 """`short`: one name, number, date, yes or no, cited. `cited`: cited statements, as long as the question needs.
 `overview`: up to 2,000 words that cover everything the evidence says; without a model, the best statements of it."""

@@ -22,6 +22,7 @@ from polygraph.tasks import (
     agent,
     answer,
     aspects,
+    check_citations,
     describe,
     drift,
     extract,
@@ -97,6 +98,14 @@ CASES = {
     "answer_overview": lambda m, c, t: answer.write_answer(t, context(t), m, c, method="", form="overview"),
     "answered": lambda m, c, t: verify.answer_holds(t, context(t), t, m, method=""),
     "aspects": lambda m, c, t: aspects.aspects(t, t, [t], m, c, method=""),
+    "check_citations": lambda m, c, t: check_citations.supported_claims(
+        t,
+        [check_citations.CitedClaim(t, (1, 2, 3, 4))] * 3,
+        dict.fromkeys(range(1, 5), t),
+        c,
+        m.calls,
+        method="",
+    ),
     "condense": lambda m, c, t: answer.condense_question(t, [(t, t)] * HISTORY, m, c),
     "deduce": lambda m, c, t: subanswer.deduce(t, t, [t, t], [passage(t)] * 2, m, method=""),
     "describe": lambda m, c, t: describe.describe(
@@ -157,7 +166,7 @@ CASES = {
     "users": lambda m, c, t: generate_questions.generate_user_questions(t, c, m.calls),
 }
 """For each prompt a call with a text in every field that comes from outside."""
-NUMBERED = {"evidence": 4, "rows": 3, "facts": 3, "reports": 3, "notes": 3}
+NUMBERED = {"claims": 3, "evidence": 4, "rows": 3, "facts": 3, "reports": 3, "notes": 3, "passages": 4}
 
 
 def requests_for(name, text):

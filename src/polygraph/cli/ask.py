@@ -9,6 +9,7 @@ from polygraph.cli.open_index import open_index
 from polygraph.cli.options import (
     AdapterOption,
     BatchOption,
+    CitationCheckOption,
     CostOption,
     FormOption,
     IndexOption,
@@ -21,6 +22,7 @@ from polygraph.cli.options import (
     caps,
     metadata_of,
     methods_of,
+    reader,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def ask(
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
     adapter: AdapterOption = None,
+    check_citations: CitationCheckOption = False,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -53,7 +56,9 @@ def ask(
     from polygraph.cli.render import answer as show
     from polygraph.workspace import json_views
 
-    with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline), adapter=adapter) as opened:
+    with open_index(
+        index, **caps(max_cost, max_spend_tokens, batch, offline), **reader(adapter, check_citations)
+    ) as opened:
         options: dict[str, Any] = {"where": metadata_of(where), "max_tokens": max_tokens, "form": form}
         if stream and not as_json:
             found = _stream(opened, question, method, options)
@@ -75,6 +80,7 @@ def chat(
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     adapter: AdapterOption = None,
+    check_citations: CitationCheckOption = False,
     offline: OfflineOption = False,
 ) -> None:
     """Ask questions that may refer to earlier ones; an empty line ends the chat."""
@@ -82,7 +88,9 @@ def chat(
     from polygraph.retrieve import method as find_method
 
     history: list[tuple[str, str]] = []
-    with open_index(index, **caps(max_cost, max_spend_tokens, None, offline), adapter=adapter) as opened:
+    with open_index(
+        index, **caps(max_cost, max_spend_tokens, None, offline), **reader(adapter, check_citations)
+    ) as opened:
         # Errors in index, method or filter are reported before the first question.
         scope = metadata_of(where)
         find_method(method or opened.settings.method)
@@ -118,6 +126,7 @@ def compare(
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
     adapter: AdapterOption = None,
+    check_citations: CitationCheckOption = False,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -127,7 +136,9 @@ def compare(
     from polygraph.workspace.json_views import compared_json
 
     names = methods_of(methods)
-    with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline), adapter=adapter) as opened:
+    with open_index(
+        index, **caps(max_cost, max_spend_tokens, batch, offline), **reader(adapter, check_citations)
+    ) as opened:
         found = opened.compare(question, names, where=metadata_of(where), max_tokens=max_tokens, form=form)
     if as_json:
         show.as_json(compared_json(found))

@@ -84,6 +84,12 @@ AdapterOption = Annotated[
         "--adapter", metavar="PATH", help="LoRA adapter for a `gguf:` model, as `finetune train` writes it."
     ),
 ]
+CitationCheckOption = Annotated[
+    bool,
+    typer.Option(
+        "--check-citations", help="Have the chat model check the citations of an answer, in one more call."
+    ),
+]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
 ProfileOption = Annotated[
     Optional[str],
@@ -131,6 +137,11 @@ def caps(
         "batch": batch,
         "offline": offline or None,
     }
+
+
+def reader(adapter: Path | None, check_citations: bool) -> dict[str, Any]:
+    """Return the options of how answers are written and checked, as settings."""
+    return {"adapter": adapter, "citation_check": "model" if check_citations else None}
 
 
 def split_names(text: str) -> list[str]:

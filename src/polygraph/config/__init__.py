@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from polygraph.config.files import SettingsFile, settings_files
 from polygraph.config.profiles import PROFILES, ProfileName
 from polygraph.errors import BadInput
+from polygraph.records import CitationCheck
 
 SECRET = "api_key"  # noqa: S105 - the name of a field, not a key
 OPENAI_VARIABLES = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
@@ -80,6 +81,11 @@ class Settings(BaseModel):
         ge=0,
         description="Seconds that a `gguf:` model has to confirm or correct the answer that rules found; when they are "
         "over, that answer is given. 0: the model answers by itself, from all the evidence.",
+    )
+    citation_check: CitationCheck = Field(
+        "rules",
+        description="What decides whether a citation stays in an answer of the chat model: `rules`, or `model`: the "
+        "chat model, in one more call for each answer.",
     )
     base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from polygraph.config.profiles import ProfileName
+from polygraph.records import CitationCheck
 
 
 class SettingValues(TypedDict, total=False):
@@ -18,6 +19,7 @@ class SettingValues(TypedDict, total=False):
     adapter: str | Path | None
     reader_form: Literal["", "raft", "graft"] | None
     confirm_time_limit_s: float | None
+    citation_check: CitationCheck | None
     base_url: str | None
     api_key: str | None
     timeout_s: float | None

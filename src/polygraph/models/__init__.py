@@ -15,7 +15,7 @@ from polygraph.models.protocols import (
     Vectors,
 )
 from polygraph.models.thread_pool import Background
-from polygraph.records import ReaderForm
+from polygraph.records import CitationCheck, ReaderForm
 
 __all__ = [
     "Background",
@@ -49,6 +49,8 @@ class Models:
     """The form of the replies that the chat model was tuned for; None for a model that was not."""
     confirm_time_limit_s: float = 0.0
     """Seconds that a small local chat model has to confirm or correct what rules found; 0: it answers by itself."""
+    citation_check: CitationCheck = "rules"
+    """What decides whether a citation stays in an answer that a model wrote."""
 
     def release(self) -> None:
         """Free the local models that can be loaded again."""

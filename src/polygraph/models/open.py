@@ -85,6 +85,7 @@ def open_models(
         confirm_time_limit_s=settings.confirm_time_limit_s
         if settings.chat_model.startswith("gguf:")
         else 0.0,
+        citation_check=settings.citation_check,
     )
 
 

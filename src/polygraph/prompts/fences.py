@@ -14,6 +14,7 @@ from functools import lru_cache
 
 FENCES: Mapping[str, tuple[str, ...]] = {
     "answer": ("Question", "Words to append"),
+    "claims": ("Question",),
     "conversation": ("Question", "Answer", "Last question"),
     "description": (),
     "document": (),
@@ -24,6 +25,7 @@ FENCES: Mapping[str, tuple[str, ...]] = {
     "material": ("Question", "Kind", "Statements", "Passages"),
     "notes": ("Question", "Subject", "Points to cover"),
     "pairs": ("First", "Second"),
+    "passages": ("Question",),
     "queries": ("Question", "Way", "Searched for so far", "Found so far"),
     "report": ("Question",),
     "reports": ("Question",),

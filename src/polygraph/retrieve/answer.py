@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import get_args
 
 from polygraph.errors import BadInput, UnusableReply
@@ -10,7 +11,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
 from polygraph.prompts import neutralize
 from polygraph.records import Answer, AnswerForm, Evidence, ReaderForm, Retrieval
-from polygraph.retrieve.citations import check_citations
+from polygraph.retrieve.citations import ClaimCheck, check_citations
+from polygraph.retrieve.model_check import check_by_model
 from polygraph.retrieve.offline_answer import CitedText, answer_offline, refusal
 from polygraph.retrieve.tuned_reader import answer_with_tuned_reader
 from polygraph.store.snapshot import Snapshot
@@ -39,7 +41,8 @@ def answer(
     """Answer a question from what was retrieved.
 
     With a chat model: one call, or the draft of a method that has written one. Each citation is resolved to a sentence
-    of a document; a citation whose evidence does not support the claim is removed and noted. A tuned reader
+    of a document; a citation whose evidence does not support the claim is removed and noted, by rules or, with
+    `Models.citation_check`, by another call. A tuned reader
     (`Models.reader_form`) is asked in the words that it was tuned on, without `form` and `history`, and cites by
     quotes. A small local model (`Models.confirm_time_limit_s`) confirms or corrects what rules found, if the form is
     `cited`; what they found is the answer at the time limit, and if the reply says nothing new that the evidence
@@ -71,7 +74,7 @@ def answer(
         elif models.chat is None:
             draft, retrieval = answer_offline(question, retrieval, index, models)
         elif retrieval.draft:
-            draft = _check_reply(question, retrieval.draft, retrieval.evidence, index)
+            draft = _check_reply(question, retrieval.draft, retrieval, index, models)
         elif models.reader_form is not None:
             draft = _read(question, retrieval, index, models, models.chat, models.reader_form)
         elif models.confirm_time_limit_s and retrieval.answer_form == "cited":
@@ -135,7 +138,7 @@ def _write(
         on_text=stream,
         on_finish=finish_reasons.append,
     )
-    draft = _check_reply(question, text, retrieval.evidence, index)
+    draft = _check_reply(question, text, retrieval, index, models)
     if "length" in finish_reasons:
         draft = replace(draft, notes=(*draft.notes, "the answer was cut off at the limit of its length"))
     if stream is not None:
@@ -164,7 +167,7 @@ def _confirm(
     except UnusableReply as error:
         problem = f"the reply of the model could not be used: {error.problem}"
     else:
-        checked = _check_reply(question, reply, retrieval.evidence, index)
+        checked = _check_reply(question, reply, retrieval, index, models)
         problem = _fault(question, checked, len(retrieval.evidence))
         if not problem:
             return checked, retrieval
@@ -198,13 +201,18 @@ def _short_context(found: CitedText, evidence: Sequence[Evidence]) -> str:
     )
 
 
-def _check_reply(question: str, text: str, evidence: Sequence[Evidence], index: Snapshot) -> CitedText:
-    """Recognize a refusal, or check the citations of the reply."""
+def _check_reply(
+    question: str, text: str, retrieval: Retrieval, index: Snapshot, models: Models
+) -> CitedText:
+    """Recognize a refusal, or check the citations of the reply: by rules, or by one more call (`citation_check`)."""
     if text.startswith(NO_ANSWER) or NO_ANSWER in text[:_REFUSAL_CHARACTERS]:
         reason = text.partition(NO_ANSWER)[2].strip().rstrip(".") or "the evidence does not suffice"
         starts_a_sentence = reason[:1].isupper() and reason[1:2].islower()
         return refusal(reason[0].lower() + reason[1:] if starts_a_sentence else reason)
-    checked = check_citations(text, evidence, index, question=question)
+    decide: ClaimCheck | None = None
+    if models.citation_check == "model" and models.chat is not None:
+        decide = partial(check_by_model, question, models=models, method=retrieval.method)
+    checked = check_citations(text, retrieval.evidence, index, question=question, decide=decide)
     return CitedText(text=checked.text, citations=checked.citations, notes=checked.notes)
 
 

@@ -1,13 +1,15 @@
 """The check of citations: each is resolved to the sentence that supports it, or removed from the text with a note."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+from typing import TypeAlias
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
+from polygraph.tasks.check_citations import CitedClaim
 from polygraph.text.claims import contradiction
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
@@ -23,6 +25,8 @@ _CLAIM_CHARACTERS = 1_000
 """Text before a citation in which its claim is looked for."""
 _MIN_CLAUSE_WORDS = 3
 """A clause of fewer content words is read with the sentence around it."""
+ClaimCheck: TypeAlias = Callable[[Sequence[CitedClaim], Sequence[tuple[str, ...]]], Sequence[bool | None]]
+"""Judges claims, each against the pieces of evidence that it cites, of which all texts are given; None: undecided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +42,12 @@ class CheckedText:
 
 
 def check_citations(
-    text: str, evidence: Sequence[Evidence], index: Snapshot, *, question: str = ""
+    text: str,
+    evidence: Sequence[Evidence],
+    index: Snapshot,
+    *,
+    question: str = "",
+    decide: ClaimCheck | None = None,
 ) -> CheckedText:
     """Check the citations ``[n]`` that a model wrote, where `n` counts the evidence from 1.
 
@@ -46,6 +55,14 @@ def check_citations(
     as the model saw it, and the chunks behind it. A citation is removed if there is no such evidence; if it shares next
     to no content word with the claim, or far fewer than another piece; or if the evidence cited there does not contain
     a name or a number of the claim, or says the reverse. What the question says needs no support.
+
+    Args:
+        text: as the model wrote it.
+        evidence: in the order of its numbers.
+        index: the snapshot that it was retrieved from.
+        question: that was answered.
+        decide: judges claims against evidence in place of these rules, which remain for claims that it leaves
+            undecided; a number without evidence is always removed.
     """
     chunks = chunks_of(evidence, index)
     titles = index.titles([c.document for c in chunks.values()])
@@ -55,7 +72,7 @@ def check_citations(
         (item.text, *(written[span.chunk] for span in item.spans if span.chunk in chunks))
         for item in evidence
     ]
-    verdicts = judge_citations(text, shown, question=question)
+    verdicts = judge_citations(text, shown, question=question, decide=decide)
     citations: list[Citation] = []
     seen: set[tuple[int, str, int]] = set()
     notes: list[str] = []
@@ -98,7 +115,11 @@ class CitationVerdict:
 
 
 def judge_citations(
-    text: str, shown: Sequence[tuple[str, ...]], *, question: str = ""
+    text: str,
+    shown: Sequence[tuple[str, ...]],
+    *,
+    question: str = "",
+    decide: ClaimCheck | None = None,
 ) -> list[tuple[re.Match[str], tuple[CitationVerdict, ...]]]:
     """Judge each citation of a text against the texts of the evidence.
 
@@ -106,6 +127,7 @@ def judge_citations(
         text: with citations ``[n]``.
         shown: all texts of each piece of evidence, in the order of their numbers.
         question: its names and numbers need no support.
+        decide: as for `check_citations`.
 
     Returns:
         Each group of marks with a verdict for each distinct number in it, in the order of the text.
@@ -142,7 +164,36 @@ def judge_citations(
                 because = f"its passage does not support {against} in “{claim[:80]}”"
             verdicts.append(CitationVerdict(n, claim, because))
         judged.append((match, tuple(verdicts)))
-    return judged
+    return judged if decide is None else _decided(judged, shown, decide)
+
+
+def _decided(
+    verdicts: Sequence[tuple[re.Match[str], tuple[CitationVerdict, ...]]],
+    shown: Sequence[tuple[str, ...]],
+    decide: ClaimCheck,
+) -> list[tuple[re.Match[str], tuple[CitationVerdict, ...]]]:
+    """Return the verdicts with those of `decide` on all claims that cite evidence."""
+    cited = [tuple(sorted(v.n for v in judged if 1 <= v.n <= len(shown))) for _, judged in verdicts]
+    positions = [i for i, numbers in enumerate(cited) if numbers]
+    claims = [CitedClaim(verdicts[i][1][0].claim, cited[i]) for i in positions]
+    decided = dict(zip(positions, decide(claims, shown) if claims else (), strict=True))
+    return [
+        (
+            match,
+            judged if (supported := decided.get(i)) is None else _with_verdict(judged, cited[i], supported),
+        )
+        for i, (match, judged) in enumerate(verdicts)
+    ]
+
+
+def _with_verdict(
+    judged: Sequence[CitationVerdict], numbers: Sequence[int], supported: bool
+) -> tuple[CitationVerdict, ...]:
+    """Return the verdicts of one claim, where those on some numbers are a model's."""
+    because = (
+        "" if supported else f"by the check of a model, its passage does not say “{judged[0].claim[:80]}”"
+    )
+    return tuple(replace(v, removed_because=because) if v.n in numbers else v for v in judged)
 
 
 def _shared_stems(wanted: Collection[str], texts: Iterable[str]) -> set[str]:

@@ -4,18 +4,14 @@ Asks about several pairs in one call, for the numbers of those that are the same
 in neither list, or in both, stays undecided. Without a model nothing is asked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import FENCES, PromptText, as_data, neutralize, one_line, prompt
-from polygraph.records import Json
-from polygraph.tasks.parsing.json_repair import repair_json
-from polygraph.tasks.parsing.short_replies import integer
+from polygraph.tasks.parsing.verdict_lists import parse_verdicts, verdict_schema
 
 PAIRS_PER_CALL = 10
 """Pairs in one request."""
@@ -27,13 +23,7 @@ _MAX_NAME = 200
 _MAX_DESCRIPTION = 300
 """Characters of a name, a type or a document, and of a description."""
 _MAX_REPLY_TOKENS = 40 + 10 * PAIRS_PER_CALL
-_NUMBERS: Mapping[str, Any] = {"type": "array", "items": {"type": "integer"}}
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["same", "different"],
-    "properties": {"same": _NUMBERS, "different": _NUMBERS},
-}
+_LISTS = ("same", "different")
 
 
 def identity(model: str, max_pairs: int) -> str:
@@ -68,7 +58,7 @@ def same_request(pairs: Sequence[tuple[NameInContext, NameInContext]]) -> ChatRe
     return ChatRequest(
         messages=(Message("system", system), Message("user", user)),
         max_output_tokens=_MAX_REPLY_TOKENS,
-        schema=_SCHEMA,
+        schema=verdict_schema(*_LISTS),
     )
 
 
@@ -92,32 +82,12 @@ def same_entities(
 
 
 def parse_same(text: str, n_pairs: int) -> tuple[bool | None, ...]:
-    """Parse a reply to `same_entities`.
-
-    Args:
-        text: the reply.
-        n_pairs: that were asked about.
+    """Parse a reply to `same_entities`: for each pair True, False, or None if it stays undecided.
 
     Raises:
         UnusableReply: if it has neither list.
-
-    >>> parse_same('{"same": [1, "3"], "different": [2, 3]}', 4)
-    (True, False, None, None)
     """
-    found = repair_json(text)
-    lists = {key.casefold(): value for key, value in found.items()} if isinstance(found, dict) else {}
-    if not any(isinstance(lists.get(key), list) for key in ("same", "different")):
-        raise UnusableReply(
-            'the reply is not JSON of the form {"same": [numbers], "different": [numbers]}', text
-        )
-    same, different = (_numbers(lists.get(key), n_pairs) for key in ("same", "different"))
-    return tuple(None if (n in same) == (n in different) else n in same for n in range(1, n_pairs + 1))
-
-
-def _numbers(found: Json, n_pairs: int) -> set[int]:
-    listed = found[: 2 * n_pairs] if isinstance(found, list) else []
-    numbers = (integer(str(item), 1, n_pairs) for item in listed if isinstance(item, int | float | str))
-    return {number for number in numbers if number is not None}
+    return parse_verdicts(text, *_LISTS, n_pairs)
 
 
 def _shown(name: NameInContext, n_pairs: int) -> str:

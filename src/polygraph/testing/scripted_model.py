@@ -10,6 +10,7 @@ from polygraph.testing.scripts.agents import (
 )
 from polygraph.testing.scripts.answering import (
     scripted_answer,
+    scripted_check,
     scripted_condense,
     scripted_points,
     scripted_raft,
@@ -85,6 +86,7 @@ REPLIES: Mapping[str, Handler] = {
     "same": scripted_same,
     "points": scripted_points,
     "answer": scripted_answer,
+    "check_citations": scripted_check,
     "condense": scripted_condense,
     "keywords": scripted_keywords,
     "pose": scripted_pose,

@@ -117,7 +117,10 @@ def _question_lines(state: EstimateState, size: GraphSize) -> list[Line]:
     )
     ledger, price = state.plan.ledger(), state.price(chat)
     asked = {name: each.n for name, each in state.plan.questions().items()}
-    return [question_line(m, sizes, chat.name, price, ledger, asked) for m in methods]
+    by_model = state.models.citation_check == "model"
+    return [
+        question_line(m, sizes, chat.name, price, ledger, asked, check_by_model=by_model) for m in methods
+    ]
 
 
 def _add_notes(state: EstimateState, lines: list[Line]) -> None:

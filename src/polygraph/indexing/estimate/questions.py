@@ -11,6 +11,7 @@ from polygraph.models.prices import Price
 from polygraph.prompts import prompt
 from polygraph.records import Community
 from polygraph.tasks.answer import answer_instructions
+from polygraph.tasks.check_citations import check_request
 from polygraph.text.tokens import count_tokens
 
 MIN_ANSWERS = 3
@@ -20,6 +21,10 @@ ANSWER_TOKENS = (60.0, 200.0, 600.0)
 """Tokens of an answer where this model has written none: from one cited sentence to a page."""
 POINTS_TOKENS = (100.0, 500.0, 1_200.0)
 """Tokens of the reply to one batch of reports: up to 12 points of about 40 tokens and their JSON are asked for."""
+_CITED = (0.1, 0.3, 0.6)
+"""Share of the context that an answer cites."""
+_VERDICT_TOKENS = (12.0, 20.0, 40.0)
+"""Tokens of the verdicts on the claims of an answer."""
 _ITEM_TOKENS = 6
 """Number and line breaks around a passage in the context, and its title."""
 _REPORT_HEADER = 20
@@ -69,6 +74,8 @@ def question_line(
     price: Price | None,
     ledger: Sequence[LedgerRow],
     questions: Mapping[str, int] | None = None,
+    *,
+    check_by_model: bool = False,
 ) -> Line:
     """Return the cost of one question: this index's own average, else by the method's formula and budget.
 
@@ -79,6 +86,7 @@ def question_line(
         price: of it.
         ledger: all that was spent so far.
         questions: how many each method answered; by default counted by its answers in the ledger.
+        check_by_model: whether a call more checks the citations of each answer.
     """
     spent = [r for r in ledger if r.model == model and r.method == method.name]
     asked = (questions or {}).get(method.name) or sum(r.ok for r in spent if r.stage == "answer")
@@ -110,6 +118,10 @@ def question_line(
             cost=None,
             basis=f"calls: {method.calls}; ask a few questions, and their average is shown here",
         )
+    if check_by_model:
+        calls += Range.exactly(1)
+        reads += Range(*_CITED) * context + answers + Range.exactly(_check_instructions())
+        writes += Range(*_VERDICT_TOKENS)
     return priced_line("question", model, price, calls, reads, writes, method=method.name, basis=basis)
 
 
@@ -143,6 +155,11 @@ def _with_cached(row: LedgerRow) -> float:
 def _answer_instructions() -> int:
     """Return the tokens of a request for an answer beside its evidence."""
     return answer_instructions() + QUESTION_TOKENS
+
+
+def _check_instructions() -> int:
+    """Return the tokens of a request to check citations beside its evidence and claims."""
+    return sum(count_tokens(m.content) for m in check_request("", (), {}).messages) + QUESTION_TOKENS
 
 
 def _context(method: MethodPlan, sizes: LayerSizes) -> Range:

@@ -14,6 +14,8 @@ from polygraph.text.words import STOP_WORDS, content_stems, phrases
 _PRONOUN = re.compile(r"\b(?:(he|she|it|they|him|them)|(his|her|hers|its|their|theirs))\b", re.IGNORECASE)
 _MOST_SENTENCES = 2
 _MOST_POINTS = 12
+_MIN_SUPPORT = 0.5
+"""Share of the content words of a claim that the evidence must hold to support it."""
 _BROAD_SCORE = 10
 """Score of a point that shares no word with the question, so that it is kept, behind all others."""
 
@@ -108,3 +110,16 @@ def _without_stop(name: str) -> str:
     while parts and parts[0].casefold() in STOP_WORDS:
         parts.pop(0)
     return " ".join(parts)
+
+
+def scripted_check(request: ChatRequest) -> str:
+    """Call a claim supported if the pieces that it cites hold half of its content words."""
+    last = last_turn(request)
+    evidence = dict(blocks(fenced(last, "passages")))
+    verdicts: dict[str, list[int]] = {"supported": [], "unsupported": []}
+    for n, text in blocks(fenced(last, "claims")):
+        cited, _, claim = text.removeprefix("(cites ").partition(") ")
+        pieces = "\n".join(evidence.get(int(number), "") for number in cited.split(", "))
+        holds = share(set(content_stems(claim)), pieces) >= _MIN_SUPPORT
+        verdicts["supported" if holds else "unsupported"].append(n)
+    return json.dumps(verdicts)

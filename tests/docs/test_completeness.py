@@ -187,6 +187,7 @@ def test_the_documented_environment_name_is_read(name, tmp_path):
         "profile": "lightrag",
         "community_weight": "mentions",
         "reader_form": "raft",
+        "citation_check": "model",
     }
     environ = {f"POLYGRAPH_{name.upper()}": examples.get(name, "50")}
     row = next(r for r in explain_settings(environ=environ, folder=tmp_path) if r.name == name)

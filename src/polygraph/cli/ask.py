@@ -24,6 +24,7 @@ from polygraph.cli.options import (
     methods_of,
     reader,
 )
+from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
     from polygraph.records import Answer
@@ -59,6 +60,7 @@ def ask(
     with open_index(
         index, **caps(max_cost, max_spend_tokens, batch, offline), **reader(adapter, check_citations)
     ) as opened:
+        _needs_model(opened, check_citations)
         options: dict[str, Any] = {"where": metadata_of(where), "max_tokens": max_tokens, "form": form}
         if stream and not as_json:
             found = _stream(opened, question, method, options)
@@ -69,6 +71,14 @@ def ask(
         show.as_json(json_views.answer_json(found, chains))
     else:
         show.show_answer(found, chains or (), streamed=stream)
+
+
+def _needs_model(index: "Index", check_citations: bool) -> None:
+    """Say what to do if a model is to check citations and there is none."""
+    if check_citations and index.models.chat is None:
+        raise BadInput(
+            "--check-citations has the chat model check, and there is none. Set chat_model, or go without the option"
+        )
 
 
 @app.command()
@@ -91,6 +101,7 @@ def chat(
     with open_index(
         index, **caps(max_cost, max_spend_tokens, None, offline), **reader(adapter, check_citations)
     ) as opened:
+        _needs_model(opened, check_citations)
         # Errors in index, method or filter are reported before the first question.
         scope = metadata_of(where)
         find_method(method or opened.settings.method)
@@ -139,6 +150,7 @@ def compare(
     with open_index(
         index, **caps(max_cost, max_spend_tokens, batch, offline), **reader(adapter, check_citations)
     ) as opened:
+        _needs_model(opened, check_citations)
         found = opened.compare(question, names, where=metadata_of(where), max_tokens=max_tokens, form=form)
     if as_json:
         show.as_json(compared_json(found))

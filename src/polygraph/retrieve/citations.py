@@ -109,9 +109,17 @@ class CitationVerdict:
     n: int
     """The evidence, counted from 1."""
     claim: str
-    """The clause that it is cited for."""
+    """The clause that it is cited for, or its sentence if the clause has next to no words."""
     removed_because: str = ""
     """Empty if it is kept."""
+    clause: str = ""
+    """The clause alone."""
+
+    @property
+    def asked(self) -> str:
+        """What a model is asked about: the clause, with its sentence in brackets where it would not be understood."""
+        alone = not self.clause or self.clause == self.claim
+        return self.claim if alone else f"{self.clause} (in: {self.claim})"
 
 
 def judge_citations(
@@ -162,7 +170,7 @@ def judge_citations(
                 because = f"its passage does not support “{claim[:80]}”"
             elif against:
                 because = f"its passage does not support {against} in “{claim[:80]}”"
-            verdicts.append(CitationVerdict(n, claim, because))
+            verdicts.append(CitationVerdict(n, claim, because, clause))
         judged.append((match, tuple(verdicts)))
     return judged if decide is None else _decided(judged, shown, decide)
 
@@ -175,7 +183,7 @@ def _decided(
     """Return the verdicts with those of `decide` on all claims that cite evidence."""
     cited = [tuple(sorted(v.n for v in judged if 1 <= v.n <= len(shown))) for _, judged in verdicts]
     positions = [i for i, numbers in enumerate(cited) if numbers]
-    claims = [CitedClaim(verdicts[i][1][0].claim, cited[i]) for i in positions]
+    claims = [CitedClaim(verdicts[i][1][0].asked, cited[i]) for i in positions]
     decided = dict(zip(positions, decide(claims, shown) if claims else (), strict=True))
     return [
         (

@@ -197,6 +197,10 @@ def test_an_empty_question_and_an_impossible_budget_are_explained(call, built):
     fails(call("index", "--index", built, "--extractor", "llm"), "POLYGRAPH_CHAT_MODEL")
 
 
+def test_checking_citations_without_a_chat_model_says_what_to_do(call, built):
+    fails(call("ask", QUESTION, "--index", built, "--check-citations"), "chat_model", "without the option")
+
+
 def test_an_unknown_setting_and_a_bad_value_name_where_they_stand(call, built, tmp_path):
     (tmp_path / "polygraph.toml").write_text("embeder = 'hash'\n", encoding="utf-8")
     fails(call("status", "--index", built), "polygraph.toml", "embeder", "polygraph config --explain")

@@ -86,6 +86,13 @@ def test_the_model_may_keep_what_the_rules_would_remove_but_not_a_number_without
     assert "there is no such evidence" in found.notes[0]
 
 
+def test_a_clause_of_few_words_is_asked_about_with_its_sentence(retrieval, index):
+    reply = "Mara Quill built the light [1], in 1871 [1]."
+    _, chat = answered(retrieval, index, '{"supported": [1, 2]}', reply=reply)
+    claims = [text for _, text in blocks(fenced(last_turn(chat.requests[-1]), "claims"))]
+    assert claims[1] == "(cites 1) in 1871 (in: Mara Quill built the light, in 1871)"
+
+
 @pytest.mark.parametrize(
     "verdicts",
     ["no idea", '{"supported": [], "unsupported": []}', '{"supported": [1, 2], "unsupported": [1, 2]}'],

@@ -1,6 +1,7 @@
 """Selection and order of the passages that ranked entities and relations cite."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
@@ -128,6 +129,7 @@ def rank_by_statements(
     index: Snapshot,
     names: Mapping[str, str] | None = None,
     most: int | None = None,
+    asked_in: Callable[[str], AbstractSet[str]] | None = None,
 ) -> list[LinkedPassage]:
     """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
 
@@ -142,6 +144,7 @@ def rank_by_statements(
         index: with `chunk_vectors`.
         names: of the ends of relations, by id; default: the ids.
         most: how many are returned, the best; default: all.
+        asked_in: returns the `content_stems` of the question in a text, if that is known from other work.
     """
     asked = set(content_stems(question))
     n_words: dict[str, int] = {}
@@ -149,8 +152,13 @@ def rank_by_statements(
         of_names = asked & set(content_stems(_names(row, names or {})))
         others = asked - of_names
         for description in row.descriptions:
-            n = len(of_names) + len(shared_stems(others, description.text))
+            there = asked_in(description.text) if asked_in else shared_stems(others, description.text)
+            n = len(of_names) + len(others & there)
             n_words[description.chunk] = max(n, n_words.get(description.chunk, 0))
+    if most is not None and 0 < most < len(chunks):
+        # Words count before cosines, so that passages with fewer words than the last one returned need not be read.
+        least = sorted((n_words.get(chunk, 0) for chunk in chunks), reverse=True)[most - 1]
+        chunks = [chunk for chunk in chunks if n_words.get(chunk, 0) >= least]
     numbers = index.chunk_rows(chunks)
     ids, ns = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
     cosines = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)

@@ -4,7 +4,7 @@ What is said of an entity or relation is chosen for the question where it does n
 the document that says it. Where a model has written a summary of all, that comes first, if it fits.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import permutations
 from types import MappingProxyType
@@ -89,6 +89,13 @@ class RowTexts:
             self._names |= self._index.entity_names(missing)
         return self._names
 
+    def asked_in(self, text: str) -> Set[str]:
+        """Return the `content_stems` of the question in a text, which may describe several rows."""
+        found = self._shared.get(text)
+        if found is None:
+            found = self._shared[text] = shared_stems(self._asked, text)
+        return found
+
     def _row(self, head: str, row: Entity | Relation, names: Sequence[str]) -> str:
         """Write a row with as many whole statements as fit; only a statement that is too long alone is cut."""
         line = ""
@@ -112,7 +119,7 @@ class RowTexts:
             asked = self._asked - {stem for name in names for stem in content_stems(name)}
             left = room - len(row.summary) - 1
             more = list(self._chosen(descriptions, names, left)) if asked else []
-            more = [d for d in more if asked & self._asked_in(d.text) and self._cost(d) <= left]
+            more = [d for d in more if asked & self.asked_in(d.text) and self._cost(d) <= left]
             return f"{row.summary} {self._dated(more)}" if more else row.summary
         return self._dated(chosen)
 
@@ -142,7 +149,7 @@ class RowTexts:
                 return descriptions
         asked = self._asked - {stem for name in names for stem in content_stems(name)}
         turns = in_turns(descriptions)[:_MAX_COMPARED]
-        shared = {n: len(asked & self._asked_in(descriptions[n].text)) if asked else 0 for n in turns}
+        shared = {n: len(asked & self.asked_in(descriptions[n].text)) if asked else 0 for n in turns}
         self._read_dates([descriptions[n] for n in turns])
         kept: list[int] = []
         # Sorting is stable, so that those with equally many shared words stay in turns.
@@ -152,13 +159,6 @@ class RowTexts:
                 kept.append(n)
                 room -= cost
         return [descriptions[n] for n in sorted(kept)]
-
-    def _asked_in(self, text: str) -> set[str]:
-        """Return the words of the question in a text, which may describe several rows."""
-        found = self._shared.get(text)
-        if found is None:
-            found = self._shared[text] = shared_stems(self._asked, text)
-        return found
 
     def _cost(self, description: Description) -> int:
         """Return the characters of a statement with its date."""

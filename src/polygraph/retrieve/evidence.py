@@ -53,15 +53,23 @@ def relation_evidence(
 
 
 def triple_evidence(
-    triple: Triple, score: float, why: str, index: Snapshot, names: Mapping[str, str] = _NO_NAMES
+    triple: Triple,
+    score: float,
+    why: str,
+    index: Snapshot,
+    names: Mapping[str, str] = _NO_NAMES,
+    known: Mapping[str, Chunk] = _NO_CHUNKS,
 ) -> Evidence:
-    """Make evidence of a triple, traced to the passages that state it; `names` of its ends by id."""
+    """Make evidence of a triple, traced to the passages that state it.
+
+    `names` are those of its ends by id, `known` as for `spans_of`.
+    """
     return Evidence(
         kind="relation",
         id=triple.id,
         text=triple_line(triple, names),
         score=score,
-        spans=spans_of(triple.chunks[:_SPANS], index),
+        spans=spans_of(triple.chunks[:_SPANS], index, known),
         why=why,
     )
 
@@ -85,10 +93,7 @@ def ordered_rows(
     texts.entities(entities)
     texts.relations(relations)
     n, m = len(entities), len(relations)
-    # Hundreds of rows rest on a few passages: each passage is read once.
-    rows: Sequence[Entity | Relation] = [*entities, *relations]
-    ids = dict.fromkeys(chunk for row in rows for chunk in _described_in(row))
-    known = {chunk.id: chunk for chunk in index.chunks_by_id(list(ids))}
+    known = evidence_chunks([*entities, *relations], index)
     return (
         tuple(
             entity_evidence(e, float(n - i), whys[e.id], index, texts, known) for i, e in enumerate(entities)
@@ -98,6 +103,16 @@ def ordered_rows(
             for i, r in enumerate(relations)
         ),
     )
+
+
+def evidence_chunks(rows: Sequence[Entity | Relation | Triple], index: Snapshot) -> dict[str, Chunk]:
+    """Read the passages that rows are traced to, each once, by id: hundreds of rows rest on a few passages."""
+    ids = dict.fromkeys(
+        chunk
+        for row in rows
+        for chunk in (row.chunks[:_SPANS] if isinstance(row, Triple) else _described_in(row))
+    )
+    return {chunk.id: chunk for chunk in index.chunks_by_id(list(ids))}
 
 
 def report_evidence(report: Report, score: float, why: str, index: Snapshot) -> Evidence:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Literal
@@ -17,7 +18,16 @@ from polygraph.store.protocol import (
     SummaryKind,
     WrittenSummary,
 )
-from polygraph.store.serialization import dump, entity_of, load, load_strings, relation_of, triple_of
+from polygraph.store.serialization import (
+    dump,
+    entity_of,
+    first_strings,
+    load,
+    load_strings,
+    relation_of,
+    triple_of,
+    whole_strings,
+)
 from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import Row, SqlConnection, in_batches
 from polygraph.text.normalize import normalize_name
@@ -197,6 +207,30 @@ class GraphTables:
         """Return entities by row number, in the order asked for, with at most so many of their chunks each."""
         found = self._db.by_key(f"{self._entities} WHERE e.n IN", rows, lambda row: row)
         return [entity_of(row, most_chunks) for row in self._with_descriptions(found, 5)]
+
+    def entity_heads(self, rows: Sequence[int], *, most_chunks: int) -> list[Entity]:
+        """Return entities by row, in the order asked for, with the first of their chunks, and 0 as their degree.
+
+        Of an entity with many thousands of chunks much less is read than by `entities_by_row`: columns behind a long
+        one can only be reached through it.
+        """
+        columns = "e.n, e.id, e.name, e.type, e.aliases, e.descriptions, '[]', 0"
+        found = self._db.by_key(
+            f"{self._entities.replace('e.*', columns)} WHERE e.n IN", rows, lambda row: row
+        )
+        return [
+            replace(entity_of(row), chunks=self._first_chunks(row[1], most_chunks))
+            for row in self._with_descriptions(found, 5)
+        ]
+
+    def _first_chunks(self, entity: str, most: int) -> tuple[str, ...]:
+        read = b""
+        for piece in self._db.pieces("entities", "chunks", entity):
+            read += piece
+            found = first_strings(f"{whole_strings(read.decode('utf-8', 'ignore'))}]", most)
+            if len(found) == most:
+                return found
+        return first_strings(read.decode("utf-8"), most)
 
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
@@ -386,6 +420,15 @@ class GraphTables:
         """Return the number of descriptions of some relations by row, without reading their texts."""
         query = f"SELECT n, {self._db.dialect.list_length('descriptions')} FROM relations WHERE n IN"  # noqa: S608
         return dict(self._db.by_key(query, rows, lambda row: row))
+
+    def relation_columns(self) -> Iterator[tuple[int, int, int]]:
+        """Yield every relation as ``(source row, target row, number of descriptions)``, by row."""
+        length = self._db.dialect.list_length("descriptions")
+        yield from self._db.iterate(f"SELECT source, target, {length} FROM relations ORDER BY n")  # noqa: S608
+
+    def triple_columns(self) -> Iterator[tuple[int, int, str, float]]:
+        """Yield every triple as ``(subject row, object row, predicate, weight)``, by row."""
+        yield from self._db.iterate("SELECT source, target, predicate, weight FROM triples ORDER BY n")
 
     def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each chunk states, without reading their texts."""

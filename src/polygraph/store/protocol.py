@@ -296,6 +296,9 @@ class GraphReader(Protocol):
     def entity_statements(self) -> Iterator[Entity]:
         """Yield every entity, by row, without aliases and chunks; descriptions only if there is no summary."""
 
+    def entity_heads(self, rows: Sequence[int], *, most_chunks: int) -> list[Entity]:
+        """Return entities by row, in the order asked for, with the first of their chunks, and 0 as their degree."""
+
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, by row."""
 
@@ -349,6 +352,12 @@ class GraphReader(Protocol):
 
     def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """Return the number of descriptions of some relations by row, without reading their texts."""
+
+    def relation_columns(self) -> Iterator[tuple[int, int, int]]:
+        """Yield every relation as ``(source row, target row, number of descriptions)``, by row."""
+
+    def triple_columns(self) -> Iterator[tuple[int, int, str, float]]:
+        """Yield every triple as ``(subject row, object row, predicate, weight)``, by row."""
 
     def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each chunk states, without reading their texts."""

@@ -1,7 +1,7 @@
 """The finished layers of an index as one consistent state: what retrieval methods read."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -18,6 +18,7 @@ from polygraph.records import Chunk, Community, Entity, Relation, Report, Table,
 from polygraph.store.atomic_files import damage
 from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.generations import open_finished
+from polygraph.store.graph_arrays import GraphArrays
 from polygraph.store.kept_rows import KeptRows
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import GRAPH_FILE, up_to_date
@@ -30,6 +31,8 @@ _CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 _NUMBERS_KEPT = 50_000
 """Chunks whose numbers are known, relations of entities, and numbers of descriptions: a few megabytes each."""
+_HUB_DEGREE = 1_000
+"""An entity with so many neighbours is in so many passages that reading all of their ids takes a while."""
 _STATEMENTS_KEPT = 20_000
 """Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many."""
 
@@ -244,6 +247,11 @@ class Snapshot:
         return Graph.load(self._folder("graph") / GRAPH_FILE)
 
     @cached_property
+    def _arrays(self) -> GraphArrays | None:
+        """Rows and ends of relations and triples; None in an index of an earlier version, whose tables are read."""
+        return GraphArrays.open(folder_of(self.folder, "graph", self.versions["graph"]), self.graph)
+
+    @cached_property
     def n_entities(self) -> int:
         """Number of entities, regardless of the filter; chunk `c` is vertex ``n_entities + c`` of `edges`."""
         return self.store.count("entities")
@@ -365,8 +373,18 @@ class Snapshot:
     def _read_entities(
         self, keys: Sequence[tuple[int, int | None]], most_chunks: int | None
     ) -> dict[tuple[int, int | None], Entity]:
-        found = self.store.graph.entities_by_row([n for n, _ in keys], most_chunks=most_chunks)
-        return dict(zip(keys, found, strict=True))
+        rows = [n for n, _ in keys]
+        if most_chunks is None:
+            return dict(zip(keys, self.store.graph.entities_by_row(rows), strict=True))
+        degrees = dict(zip(rows, self.graph.degrees_of(rows).tolist(), strict=True))
+        hubs = [n for n in rows if degrees[n] >= _HUB_DEGREE]
+        heads = zip(hubs, self.store.graph.entity_heads(hubs, most_chunks=most_chunks), strict=True)
+        found: dict[tuple[int, int | None], Entity] = {
+            (n, most_chunks): replace(e, degree=degrees[n]) for n, e in heads
+        }
+        others = [n for n in rows if degrees[n] < _HUB_DEGREE]
+        read = self.store.graph.entities_by_row(others, most_chunks=most_chunks)
+        return found | {(n, most_chunks): e for n, e in zip(others, read, strict=True)}
 
     def relations_at(self, entities: Sequence[int], *, most: int | None = None) -> list[Neighbour]:
         """Return the relations of some entities, by row.
@@ -388,11 +406,22 @@ class Snapshot:
         found = zip(rows, ends, weights[best].tolist(), strict=True)
         return sorted((Neighbour(n, a, b, w) for n, (a, b), w in found), key=lambda e: e.n)
 
-    def description_counts(self, ns: Sequence[int]) -> dict[int, int] | None:
-        """Return the number of descriptions of relations by row; None with a filter, which hides some of them."""
+    def description_counts(self, ns: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the number of descriptions of some relations; None with a filter, which hides some of them."""
         if self.documents_allowed is not None:
             return None
-        return self._kept.description_counts.read(ns, self.store.graph.description_counts)
+        if self._arrays is not None:
+            return self._arrays.description_counts[ns].astype(np.int64)
+        found = self._kept.description_counts.read(ns.tolist(), self.store.graph.description_counts)
+        return np.array([found[n] for n in ns.tolist()], dtype=np.int64)
+
+    def edges_at(self, entity: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows of the relations of an entity and their other ends, chosen as by `relations_at`, by row."""
+        if self._arrays is not None:
+            return self._arrays.strongest_at(entity, most)
+        found = self.relations_at([entity], most=most)
+        others = [e.target if e.source == entity else e.source for e in found]
+        return np.array([e.n for e in found], dtype=np.int64), np.array(others, dtype=np.int64)
 
     def relation_ends(
         self, entities: Sequence[int]
@@ -406,7 +435,9 @@ class Snapshot:
 
     def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
         """Return the rows of relations by their ends, in the order asked for."""
-        return self.store.graph.relation_rows(ends)
+        return (
+            self.store.graph.relation_rows(ends) if self._arrays is None else self._arrays.rows_between(ends)
+        )
 
     def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
         """Return relations by row, reduced to what the filter permits; those without a permitted chunk are left out."""
@@ -437,13 +468,36 @@ class Snapshot:
         """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
         return self.store.graph.triples_at(entities, ends=ends)
 
-    def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
+    def triple_rows_at(self, entities: Sequence[int]) -> NDArray[np.int64]:
         """Return the rows of the triples that have some entities at either end, ascending, regardless of the filter."""
-        return self.store.graph.triple_rows_at(entities)
+        if self._arrays is not None:
+            return self._arrays.triples_at(entities)
+        return np.array(self.store.graph.triple_rows_at(entities), dtype=np.int64)
 
-    def strongest_triples_at(self, entity: int, most: int) -> list[int]:
+    def triple_rows_between(self, pairs: Collection[tuple[int, int]]) -> NDArray[np.int64]:
+        """Return the rows of the triples between the entities of some pairs, ascending, regardless of the filter."""
+        if self._arrays is not None:
+            return self._arrays.triples_between(list(pairs))
+        wanted = {frozenset(pair) for pair in pairs}
+        # One end of each pair is enough, and several pairs have one in common.
+        found = self.store.graph.triples_at(sorted({a for a, _ in pairs}), ends=("source", "target"))
+        return np.array([n for n, *ends in found if frozenset(ends) in wanted], dtype=np.int64)
+
+    def strongest_triples_at(self, entity: int, most: int) -> NDArray[np.int64]:
         """Return the rows of so many triples of an entity, the strongest, by row; of equals the first."""
-        return self.store.graph.strongest_triples_at(entity, most)
+        if self._arrays is not None:
+            return self._arrays.strongest_triples(self._arrays.triples_at([entity]), most)
+        return np.array(self.store.graph.strongest_triples_at(entity, most), dtype=np.int64)
+
+    def with_strongest_triples(self, ns: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        """Return those of some triples that may be among the strongest `most`: these and all that equal the last.
+
+        All of them where the weights can only be read with the triples themselves.
+        """
+        if self._arrays is None or len(ns) <= most:
+            return ns
+        weights = np.asarray(self._arrays.triple_weights[ns])
+        return np.asarray(ns[weights >= np.partition(weights, len(ns) - most)[len(ns) - most]])
 
     def triple_ends(self, ns: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, regardless of the filter."""

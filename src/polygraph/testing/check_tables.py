@@ -345,6 +345,12 @@ def check_graph(store: Store) -> None:
         [(e.name, list(e.chunks), [(d.text, d.chunk) for d in e.descriptions]) for e in ENTITIES],
         "descriptions of entities come by row",
     )
+    for most in (1, 2, 99):
+        expect(
+            graph.entity_heads([2, 0], most_chunks=most),
+            [replace(ENTITIES[n], chunks=ENTITIES[n].chunks[:most], degree=0) for n in (2, 0)],
+            f"heads of entities have their first {most} chunks",
+        )
     expect(list(graph.all_relations()), list(RELATIONS), "relations come back as they were put")
     expect(
         list(graph.relation_statements()),
@@ -371,6 +377,11 @@ def check_graph(store: Store) -> None:
         graph.description_counts([1, 99, 0]),
         {n: len(RELATIONS[n].descriptions) for n in (1, 0)},
         "descriptions of relations are counted",
+    )
+    expect(
+        list(graph.relation_columns()),
+        [(0, 1, len(RELATIONS[0].descriptions)), (1, 2, len(RELATIONS[1].descriptions))],
+        "ends of relations come by row, with the numbers of their descriptions",
     )
     expect(
         graph.relations_per_chunk([0, 1]),
@@ -439,6 +450,11 @@ def _graph_triples(store: Store) -> None:
         "edges of triples come with their chunks",
     )
     expect(graph.triple_ends([1, 99, 0]), [(1, 1, 2), (0, 1, 0)], "ends of triples come by row")
+    expect(
+        list(graph.triple_columns()),
+        [(1, 0, "saw", 1.0), (1, 2, "met", 2.0)],
+        "ends of triples come by row, with predicate and weight",
+    )
     expect(graph.triples_at([0], ends=["source", "target"]), [(0, 1, 0)], "triples at entities, at both ends")
     expect(graph.triple_rows_at([1, 2]), [0, 1], "rows of triples at entities come once")
     expect(graph.strongest_triples_at(1, 1), [1], "the strongest triple at an entity")

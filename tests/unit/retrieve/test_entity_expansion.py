@@ -2,9 +2,10 @@
 
 from itertools import pairwise
 
+import numpy as np
+
 from polygraph.records import Description, Entity, Relation
 from polygraph.retrieve.entity_expansion import EntityReader, ExpansionLimits, expand_entities, sample
-from polygraph.store.snapshot import Neighbour
 from polygraph.text.normalize import normalize_name
 
 
@@ -46,10 +47,11 @@ class Tiny:
         return {row: self.all_entities[row].name for row in rows}
 
     def description_counts(self, rows):
-        return {n: len(self.all_relations[n].descriptions) for n in rows}
+        return np.array([len(self.all_relations[n].descriptions) for n in rows], dtype=np.int64)
 
-    def relations_at(self, rows, *, most=None):
-        return [Neighbour(n, a, b, 1.0) for n, (a, b) in enumerate(self.ends) if {a, b} & set(rows)]
+    def edges_at(self, row, most):
+        found = [(n, b if a == row else a) for n, (a, b) in enumerate(self.ends) if row in (a, b)][:most]
+        return tuple(np.array(found, dtype=np.int64).reshape(-1, 2).T)
 
     def relations(self, rows):
         return {n: self.all_relations[n] for n in rows}

@@ -182,9 +182,11 @@ class FGRAG:
         )
         reader = EntityReader(index)
         weak = [self._match(vector, index) for vector in embed_names(subjects, models)]
+        reader.read([hit.n for hits in weak for hit in hits])
         strong: list[list[Hit]] = [[] for _ in subjects]
         if expands:
             strong = self._second([[reader.entity(h.n).name for h in hits] for hits in weak], index, models)
+        reader.read([hit.n for hits in strong for hit in hits])
         expanded = [
             expand_entities({"weak": [h.n for h in near], "strong": [h.n for h in far]}, reader, limits)
             for near, far in zip(weak, strong, strict=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polygraph.graph.paths import paths
 from polygraph.models import Models
@@ -140,7 +141,7 @@ class _FactScorer:
         self.predicate = predicate
         self.predicate_vector, self.question_vector = embed_names([predicate or question, question], models)
 
-    def score(self, rows: Sequence[int], why: str) -> list[Fact]:
+    def score(self, rows: Sequence[int] | NDArray[np.int64], why: str) -> list[Fact]:
         """Rank triples, given by row, by similarity."""
         whole = dict(self._nearest(rows))
         triples = self.index.triples(sorted(whole))
@@ -159,7 +160,7 @@ class _FactScorer:
             found.append(Fact(n=n, triple=triple, source=source, target=target, score=score, why=reason))
         return sorted(found, key=lambda f: (-f.score, f.n))
 
-    def _nearest(self, rows: Sequence[int]) -> list[tuple[int, float]]:
+    def _nearest(self, rows: Sequence[int] | NDArray[np.int64]) -> list[tuple[int, float]]:
         """Return the triples that are scored with their cosine with the question; none outside the filter."""
         some = np.asarray(rows, dtype=np.int64)
         scores = self.index.fact_similarities(self.question_vector, some)

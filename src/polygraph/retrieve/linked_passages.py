@@ -37,17 +37,21 @@ def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapsh
         return [e.chunks for e in entities]
     rows = index.entity_rows([e.id for e in hubs])
     hits = sorted(hit.n for hit in index.search_chunks(vector, NEAREST))
-    near = index.chunk_ids(hits)
+    there = {
+        hub.id: [
+            n for n, is_there in zip(hits, index.mentioned_in(rows[hub.id], hits), strict=True) if is_there
+        ]
+        for hub in hubs
+    }
+    near = sorted({n for some in there.values() for n in some})
+    ids = dict(zip(near, index.chunk_ids(near), strict=True))
     found: list[Sequence[str]] = []
     for entity in entities:
         if len(entity.chunks) <= MANY_PASSAGES:
             found.append(entity.chunks)
             continue
-        there = index.mentioned_in(rows[entity.id], hits)
         said = [d.chunk for d in entity.descriptions]
-        found.append(
-            list(dict.fromkeys([*said, *(c for c, is_there in zip(near, there, strict=True) if is_there)]))
-        )
+        found.append(list(dict.fromkeys([*said, *(ids[n] for n in there[entity.id])])))
     return found
 
 

@@ -172,11 +172,8 @@ class RowTexts:
         """Read the dates of the documents of some descriptions, by chunk."""
         missing = {d.chunk: document_of(d) for d in descriptions if d.chunk not in self._dates}
         if missing:
-            headings = self._index.headings(list(missing.values()))
-            self._dates |= {
-                chunk: headings[document].date if document in headings else ""
-                for chunk, document in missing.items()
-            }
+            dates = self._index.dates(list(missing.values()))
+            self._dates |= {chunk: dates.get(document, "") for chunk, document in missing.items()}
 
 
 def _cut(text: str) -> str:

@@ -165,6 +165,13 @@ class GraphArrays:
         bounds = np.stack((first, last), axis=1).reshape(-1)
         return distinct(members(bounds, np.arange(0, len(bounds), 2))[0])
 
+    def ends_of(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
+        some = np.array(rows, dtype=np.int64)
+        some = some[(some >= 0) & (some < len(self.triple_sources))]
+        columns = (some, self.triple_sources[some], self.triple_targets[some])
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
     def strongest_triples(self, rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return so many of some triples, the strongest, ties by row; ascending."""
         weights = np.asarray(self.triple_weights[rows])

@@ -125,6 +125,9 @@ class DocumentReader(Protocol):
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of some documents by id."""
 
+    def dates(self, documents: Sequence[str]) -> dict[str, str]:
+        """Return the dates of some documents by id, as their headings have them; unknown ids are left out."""
+
     def hashes(self) -> dict[str, tuple[str, str]]:
         """Return root and content hash of every document by id."""
 

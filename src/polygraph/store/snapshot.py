@@ -30,7 +30,7 @@ from polygraph.text.passage import Heading
 _CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 _NUMBERS_KEPT = 50_000
-"""Chunks whose numbers are known, relations of entities, and numbers of descriptions: a few megabytes each."""
+"""Chunks whose numbers are known, dates, relations of entities, and numbers of descriptions: a few megabytes each."""
 _HUB_DEGREE = 1_000
 """An entity with so many neighbours is in so many passages that reading all of their ids takes a while."""
 _STATEMENTS_KEPT = 20_000
@@ -210,6 +210,10 @@ class Snapshot:
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of documents by id, as they stand above passages."""
         return self._kept.headings.read(documents, self.store.documents.headings)
+
+    def dates(self, documents: Sequence[str]) -> dict[str, str]:
+        """Return the dates of documents by id, empty if they have none; nothing else of them is read."""
+        return self._kept.dates.read(documents, self.store.documents.dates)
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""
@@ -501,6 +505,8 @@ class Snapshot:
 
     def triple_ends(self, ns: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, regardless of the filter."""
+        if self._arrays is not None:
+            return self._arrays.ends_of(ns)
         return self.store.graph.triple_ends(ns)
 
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
@@ -615,6 +621,7 @@ class _Kept:
         self.chunk_ids = KeptRows[int, str](_NUMBERS_KEPT)
         self.chunk_rows = KeptRows[str, int](_NUMBERS_KEPT)
         self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
+        self.dates = KeptRows[str, str](_NUMBERS_KEPT)
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
         self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
         self.description_counts = KeptRows[int, int](_NUMBERS_KEPT)

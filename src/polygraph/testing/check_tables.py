@@ -128,6 +128,12 @@ def check_chunks(store: Store) -> None:
         (0, "Title of a", TEXT[:18]),
         "texts of chunks come by row with titles",
     )
+    headings = documents.headings(["b", "none", "a"])
+    expect(
+        documents.dates(["b", "none", "a"]),
+        {name: heading.date for name, heading in headings.items()},
+        "dates are those of the headings, without unknown ids",
+    )
     counts = documents.passage_tokens(["b:0", "none", "a:0"])
     expect(list(counts), ["b:0", "a:0"], "tokens of chunks come in the order asked for, without unknown ids")
     expect(all(n > 4 for n in counts.values()), True, "tokens of a chunk include the title of its document")

@@ -12,7 +12,7 @@ from polygraph.store.graph_arrays import GraphArrays
 
 N = 30
 IDS = [f"e{n:02}" for n in range(N)]
-CHUNKS = tuple(f'd:{n} of a document with a long \\" name é' for n in range(4_000))
+CHUNKS = tuple(f'd:{n} of a document with a \\",\\" name é",' for n in range(4_000))
 
 
 def random_graph(seed):

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import distinct
 from polygraph.errors import IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
@@ -359,6 +360,17 @@ class Snapshot:
         scores = self._vectors("predicate_vectors").scores(vector)
         rows = {p: self._predicate_rows[p] for p in predicates if p in self._predicate_rows}
         return {p: round(float(scores[n]), 6) for p, n in rows.items()}
+
+    def predicate_similarities_of(self, vector: Vectors, ns: NDArray[np.int64]) -> list[float]:
+        """Return the cosine of the predicates of some triples with a unit vector; 0 for a predicate without vector."""
+        if self._arrays is None:
+            triples = self.triples(ns.tolist())
+            scores = self.predicate_similarities(vector, sorted({t.predicate for t in triples.values()}))
+            return [scores.get(triples[n].predicate, 0.0) if n in triples else 0.0 for n in ns.tolist()]
+        numbers = np.asarray(self._arrays.triple_predicates[ns])
+        cosines = self._vectors("predicate_vectors").scores(vector)
+        rounded = {n: round(float(cosines[n]), 6) for n in distinct(numbers).tolist()}
+        return [rounded[n] for n in numbers.tolist()]
 
     def entities(self, ns: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
         """Return entities by row, reduced to what the filter permits.

@@ -122,6 +122,7 @@ class EntityReader:
         self._names: dict[int, str] = {}
         self._edges: dict[int, Edges] = {}
         self._relations: dict[int, Relation] = {}
+        self._stated: dict[tuple[int, int], tuple[Relation, str, str]] = {}
         self._read_ahead: set[tuple[str, int]] = set()
 
     def entity(self, row: int) -> Entity:
@@ -174,10 +175,22 @@ class EntityReader:
         self._read_ahead.add((name, row))
         return known
 
-    def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
-        """Return relations by row."""
-        self._relations |= self._index.relations([n for n in dict.fromkeys(ns) if n not in self._relations])
-        return {n: self._relations[n] for n in ns}
+    def stated(self, edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[Relation, str, str]]:
+        """Return what edges state, given by row of the relation and number of the description.
+
+        Returns:
+            The relation, of which little else is read, the text and the id of its chunk.
+        """
+        unread = [key for key in dict.fromkeys(edges) if key not in self._stated]
+        if unread:
+            for key, relation in self._index.single_descriptions(unread).items():
+                (description,) = relation.descriptions
+                self._stated[key] = relation, description.text, description.chunk
+            for n, i in unread:
+                if (n, i) not in self._stated:
+                    # Not described: its predicates or keywords were read when its edges were counted.
+                    self._stated[n, i] = self._relations[n], *relation_descriptions(self._relations[n])[i]
+        return {key: self._stated[key] for key in edges}
 
 
 def relation_descriptions(relation: Relation) -> list[tuple[str, str]]:
@@ -265,7 +278,7 @@ class _Expansion:
         """Read at once what would be taken at some entities as things stand; what is taken may change till then."""
         self._reader.read(rows)
         taken = [edge for row in rows for edge in self._chosen(name, row, room)[1]]
-        self._reader.relations([n for n, _, _ in taken])
+        self._reader.stated([(n, i) for n, _, i in taken])
         self._reader.names([other for _, other, _ in taken])
 
     def _chosen(self, name: str, row: int, room: int) -> tuple[list[Description], list[tuple[int, int, int]]]:
@@ -298,13 +311,12 @@ class _Expansion:
         for description in sampled:
             self._take(replace(step, text=description.text, chunk=description.chunk))
         n_new = 0
-        read = reader.relations([n for n, _, _ in crossed])
+        read = reader.stated([(n, i) for n, _, i in crossed])
         names = reader.names([other for _, other, _ in crossed])
         for n, other, i in crossed:
             for end in (row, other):
                 self._crossed.setdefault(end, set()).add(n * _DESCRIPTIONS + i)
-            relation = read[n]
-            text, chunk = relation_descriptions(relation)[i]
+            relation, text, chunk = read[n, i]
             if not self._known(text):
                 n_new += 1
                 source, target = (

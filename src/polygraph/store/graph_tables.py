@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from polygraph.arrays import text_hash
-from polygraph.records import Entity, Relation, Triple
+from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.protocol import (
     EntityOrder,
     EntityOverview,
@@ -420,6 +420,32 @@ class GraphTables:
         """Return the number of descriptions of some relations by row, without reading their texts."""
         query = f"SELECT n, {self._db.dialect.list_length('descriptions')} FROM relations WHERE n IN"  # noqa: S608
         return dict(self._db.by_key(query, rows, lambda row: row))
+
+    def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
+        """Return relations with one of their descriptions each, see `store.protocol.GraphReader`."""
+        query = (
+            "SELECT r.n, s.id, t.id, r.predicates, r.descriptions, r.weight FROM relations r "
+            "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target WHERE r.n IN"
+        )
+        rows = {row[0]: row for row in self._db.where_in(query, list(dict.fromkeys(n for n, _ in keys)))}
+        described = {n: load(row[4]) for n, row in rows.items()}
+        there = [(n, i) for n, i in keys if n in rows and i < len(described[n])]
+        texts = self._texts.find([described[n][i][0] for n, i in there])
+        found = {}
+        for n, i in there:
+            _, source, target, predicates, _, weight = rows[n]
+            text, chunk = described[n][i]
+            found[n, i] = Relation(
+                id=f"{source} | {target}",
+                source=source,
+                target=target,
+                predicates=tuple(load(predicates)),
+                keywords=(),
+                descriptions=(Description(texts[text], chunk),),
+                weight=weight,
+                chunks=(),
+            )
+        return found
 
     def relation_columns(self) -> Iterator[tuple[int, int, int]]:
         """Yield every relation as ``(source row, target row, number of descriptions)``, by row."""

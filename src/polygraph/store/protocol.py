@@ -356,6 +356,13 @@ class GraphReader(Protocol):
     def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """Return the number of descriptions of some relations by row, without reading their texts."""
 
+    def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
+        """Return relations with one of their descriptions each, without keywords, chunks and summary.
+
+        Args:
+            keys: row of a relation and number of a description, from 0; what does not exist is left out.
+        """
+
     def relation_columns(self) -> Iterator[tuple[int, int, int]]:
         """Yield every relation as ``(source row, target row, number of descriptions)``, by row."""
 

@@ -465,6 +465,20 @@ class Snapshot:
         reduced = {n: self._filter.reduce_relation(r) for n, r in found.items()}
         return {n: r for n, r in reduced.items() if r is not None}
 
+    def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
+        """Return relations by row with one of their descriptions each, given by its number, and without their chunks.
+
+        Those without this description are left out. With a filter, they are read whole, reduced to what it permits.
+        """
+        if self.documents_allowed is None:
+            return self.store.graph.single_descriptions(keys)
+        whole = self.relations([n for n, _ in keys])
+        return {
+            (n, i): replace(whole[n], descriptions=whole[n].descriptions[i : i + 1])
+            for n, i in keys
+            if n in whole and i < len(whole[n].descriptions)
+        }
+
     def relations_per_chunk(self, ns: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each permitted chunk states; their texts are not read."""
         counts = self.store.graph.relations_per_chunk(ns)

@@ -384,11 +384,7 @@ def check_graph(store: Store) -> None:
         {n: len(RELATIONS[n].descriptions) for n in (1, 0)},
         "descriptions of relations are counted",
     )
-    expect(
-        list(graph.relation_columns()),
-        [(0, 1, len(RELATIONS[0].descriptions)), (1, 2, len(RELATIONS[1].descriptions))],
-        "ends of relations come by row, with the numbers of their descriptions",
-    )
+    _graph_columns(store)
     expect(
         graph.relations_per_chunk([0, 1]),
         dict(Counter(chunk for r in RELATIONS[:2] for chunk in r.chunks)),
@@ -438,6 +434,30 @@ def check_graph(store: Store) -> None:
     expect(graph.entities_named(["Bo"]), {}, "names of the former graph are gone")
     expect(
         (list(graph.edges()), graph.merges(), graph.predicates()), ([], [], []), "so are its edges and merges"
+    )
+
+
+def _graph_columns(store: Store) -> None:
+    graph = store.graph
+    every = [(n, i) for n, r in enumerate(RELATIONS) for i in range(len(r.descriptions))]
+    expect(
+        graph.single_descriptions([*every, (0, 99), (99, 0)]),
+        {
+            (n, i): replace(
+                RELATIONS[n],
+                descriptions=RELATIONS[n].descriptions[i : i + 1],
+                keywords=(),
+                chunks=(),
+                summary="",
+            )
+            for n, i in every
+        },
+        "relations come with one description each",
+    )
+    expect(
+        list(graph.relation_columns()),
+        [(0, 1, len(RELATIONS[0].descriptions)), (1, 2, len(RELATIONS[1].descriptions))],
+        "ends of relations come by row, with the numbers of their descriptions",
     )
 
 

@@ -1,5 +1,6 @@
 """The walk of FG-RAG, by hand on small graphs, from the rules of the paper and its code."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -52,6 +53,13 @@ class Tiny:
     def edges_at(self, row, most):
         found = [(n, b if a == row else a) for n, (a, b) in enumerate(self.ends) if row in (a, b)][:most]
         return tuple(np.array(found, dtype=np.int64).reshape(-1, 2).T)
+
+    def single_descriptions(self, keys):
+        return {
+            (n, i): replace(self.all_relations[n], descriptions=self.all_relations[n].descriptions[i : i + 1])
+            for n, i in keys
+            if i < len(self.all_relations[n].descriptions)
+        }
 
     def relations(self, rows):
         return {n: self.all_relations[n] for n in rows}

@@ -316,6 +316,15 @@ class Snapshot:
         """Return the `k` best entities by the cosine of name and descriptions with a unit vector."""
         return self._vectors("entity_vectors").search(vector, k, self._filter.entities)
 
+    def search_each(
+        self,
+        layer: Literal["entity_vectors", "name_vectors", "description_vectors"],
+        vectors: Vectors,
+        k: int,
+    ) -> list[list[Hit]]:
+        """Return the `k` best entities for each of some unit vectors, as the search of the layer does for one."""
+        return self._vectors(layer).search_each(vectors, k, self._filter.entities)
+
     def search_names(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of their names."""
         return self._vectors("name_vectors").search(vector, k, self._filter.entities)

@@ -76,6 +76,10 @@ class TokenRows:
         by_part = _sums(by_token, self._tokens, self._token_ends)
         return self._scaled(_sums(by_part, self._parts, self._part_ends), self._lengths)
 
+    def scores_of_each(self, vectors: Vectors) -> NDArray[np.float32]:
+        """Cosine of every row with each of some unit vectors; shape ``(len(vectors), n)``."""
+        return np.stack([self.scores(vector) for vector in vectors])
+
     def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cosine of some rows with a unit vector, in the order asked for."""
         by_token = _products(self._embedder, vector.astype(np.float32).tobytes())

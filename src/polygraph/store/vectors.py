@@ -66,6 +66,9 @@ class Rows(Protocol):
     def scores(self, vector: Vectors) -> NDArray[np.float32]:
         """Cosine of every row with a unit vector of shape ``(dimension,)``; shape ``(n,)``."""
 
+    def scores_of_each(self, vectors: Vectors) -> NDArray[np.float32]:
+        """Cosine of every row with each of some unit vectors; shape ``(len(vectors), n)``."""
+
     def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cosine of some rows with a unit vector, in the order asked for."""
 
@@ -135,6 +138,17 @@ class VectorIndex:
         if allowed is not None:
             scores = np.where(allowed, scores, -np.inf)
         return top(scores, k)
+
+    def search_each(
+        self, vectors: Vectors, k: int, allowed: NDArray[np.bool_] | None = None
+    ) -> list[list[Hit]]:
+        """Search for the nearest rows of each of some vectors, as `search` does, in one pass over the rows."""
+        if self._codes is not None or len(vectors) < 2:
+            return [self.search(vector, k, allowed) for vector in vectors]
+        scores = self._rows.scores_of_each(vectors)
+        if allowed is not None:
+            scores = np.where(allowed, scores, -np.inf)
+        return [top(some, k) for some in scores]
 
     def is_approximate(self, k: int) -> bool:
         """Tell whether a search for `k` rows without a filter uses codes, rather than compare all rows."""

@@ -14,7 +14,9 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.records import Description, Entity, Relation, digest
+from polygraph.records import Relation, digest
+from polygraph.store.protocol import EntityOutline
+from polygraph.store.shared_texts import text_key
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.statements import statements
 
@@ -118,14 +120,15 @@ class EntityReader:
 
     def __init__(self, index: Snapshot) -> None:
         self._index = index
-        self._entities: dict[int, Entity] = {}
+        self._entities: dict[int, EntityOutline] = {}
+        self._texts: dict[int | str, str] = {}
         self._names: dict[int, str] = {}
         self._edges: dict[int, Edges] = {}
         self._relations: dict[int, Relation] = {}
         self._stated: dict[tuple[int, int], tuple[Relation, str, str]] = {}
         self._read_ahead: set[tuple[str, int]] = set()
 
-    def entity(self, row: int) -> Entity:
+    def entity(self, row: int) -> EntityOutline:
         """Return an entity by row."""
         self.read([row])
         return self._entities[row]
@@ -134,8 +137,15 @@ class EntityReader:
         """Read entities by row, those that are not known yet, so that each is not read alone."""
         unread = [row for row in dict.fromkeys(rows) if row not in self._entities]
         if unread:
-            found = self._index.entities(unread, most_chunks=1)
+            found = self._index.entity_outlines(unread)
             self._entities.update(zip(unread, found, strict=True))
+
+    def texts(self, keys: Iterable[int | str]) -> Mapping[int | str, str]:
+        """Return texts of descriptions by key."""
+        unread = [key for key in dict.fromkeys(keys) if key not in self._texts]
+        if unread:
+            self._texts |= self._index.texts(unread)
+        return self._texts
 
     def names(self, rows: Sequence[int]) -> Mapping[int, str]:
         """Return names of entities by row; what is said of them is not read before they are visited."""
@@ -249,7 +259,8 @@ class _Expansion:
         self._visited: set[int] = set()
         self._crossed: dict[int, set[int]] = {}
         """Keys of the edges that were followed, by the entities at their ends."""
-        self._texts: set[str] = set()
+        self._taken: set[int | str] = set()
+        """Keys of the texts that were taken."""
 
     def run(self, name: str, seeds: Sequence[int], most: int) -> None:
         """Search until there are `most` descriptions in all, or the queue is empty."""
@@ -277,16 +288,20 @@ class _Expansion:
     def _read_at(self, name: str, rows: Sequence[int], room: int) -> None:
         """Read at once what would be taken at some entities as things stand; what is taken may change till then."""
         self._reader.read(rows)
-        taken = [edge for row in rows for edge in self._chosen(name, row, room)[1]]
+        chosen = [self._chosen(name, row, room) for row in rows]
+        self._reader.texts(key for own, _ in chosen for key, _ in own)
+        taken = [edge for _, edges in chosen for edge in edges]
         self._reader.stated([(n, i) for n, _, i in taken])
         self._reader.names([other for _, other, _ in taken])
 
-    def _chosen(self, name: str, row: int, room: int) -> tuple[list[Description], list[tuple[int, int, int]]]:
+    def _chosen(
+        self, name: str, row: int, room: int
+    ) -> tuple[list[tuple[int | str, str]], list[tuple[int, int, int]]]:
         """Choose what is taken at an entity: its own descriptions, and edges as relation, other end, description."""
         limits, entity = self._limits, self._reader.entity(row)
-        if not entity.chunks:  # all of it lies outside the filter
+        if not entity.is_visible:
             return [], []
-        own = [d for d in entity.descriptions if not self._known(d.text)]
+        own = [each for each in entity.described if not self._known(each[0])]
         edges = self._reader.edges(row).without(self._crossed.get(row, ())) if limits.edges else _NO_EDGES
         n_edges = len(edges.rows)
         most_own = room
@@ -301,15 +316,16 @@ class _Expansion:
         """Take what fits at one entity; return the other ends of the edges that were followed."""
         reader, row = self._reader, path[-1]
         entity = reader.entity(row)
-        if not entity.chunks:
+        if not entity.is_visible:
             return []
         ids = tuple(reader.entity(r).id for r in path)
         sampled, crossed = self._chosen(name, row, room)
         step = CollectedDescription(
             kind="entity", id=entity.id, name=entity.name, text="", chunk="", pass_name=name, path=ids
         )
-        for description in sampled:
-            self._take(replace(step, text=description.text, chunk=description.chunk))
+        texts = reader.texts(key for key, _ in sampled)
+        for key, chunk in sampled:
+            self._take(key, replace(step, text=texts[key], chunk=chunk))
         n_new = 0
         read = reader.stated([(n, i) for n, _, i in crossed])
         names = reader.names([other for _, other, _ in crossed])
@@ -317,7 +333,8 @@ class _Expansion:
             for end in (row, other):
                 self._crossed.setdefault(end, set()).add(n * _DESCRIPTIONS + i)
             relation, text, chunk = read[n, i]
-            if not self._known(text):
+            key = text_key(text)
+            if not self._known(key):
                 n_new += 1
                 source, target = (
                     entity.name if end == entity.id else names[other]
@@ -325,17 +342,20 @@ class _Expansion:
                 )
                 stated = statements(relation.predicates[:1], source, target).removesuffix(".")
                 label = stated or f"{source} and {target}"
-                self._take(replace(step, kind="relation", id=relation.id, name=label, text=text, chunk=chunk))
+                self._take(
+                    key, replace(step, kind="relation", id=relation.id, name=label, text=text, chunk=chunk)
+                )
         self.visits.append(
             VisitedEntity(pass_name=name, entity=entity.id, hops=len(path) - 1, own=len(sampled), edges=n_new)
         )
         return [other for _, other, _ in crossed]
 
-    def _known(self, text: str) -> bool:
-        return self._limits.share_visited and text in self._texts
+    def _known(self, key: int | str) -> bool:
+        # In an index of an earlier version long texts stand for themselves.
+        return self._limits.share_visited and (text_key(key) if isinstance(key, str) else key) in self._taken
 
-    def _take(self, found: CollectedDescription) -> None:
-        self._texts.add(found.text)
+    def _take(self, key: int | str, found: CollectedDescription) -> None:
+        self._taken.add(text_key(key) if isinstance(key, str) else key)
         self.collected.append(found)
 
 

@@ -11,6 +11,7 @@ from polygraph.arrays import text_hash
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.protocol import (
     EntityOrder,
+    EntityOutline,
     EntityOverview,
     LostRelation,
     Merge,
@@ -222,6 +223,18 @@ class GraphTables:
             replace(entity_of(row), chunks=self._first_chunks(row[1], most_chunks))
             for row in self._with_descriptions(found, 5)
         ]
+
+    def entity_outlines(self, rows: Sequence[int]) -> list[EntityOutline]:
+        """Return what says which texts describe some entities, by row, in the order asked for."""
+        query = "SELECT n, id, name, descriptions FROM entities WHERE n IN"
+        return [
+            EntityOutline(i, name, [(key, chunk) for key, chunk in load(described)])
+            for _, i, name, described in self._db.by_key(query, rows, lambda row: row)
+        ]
+
+    def texts(self, keys: Sequence[int | str]) -> dict[int | str, str]:
+        """Return the texts of some keys of `entity_outlines`."""
+        return self._texts.find(keys)
 
     def _first_chunks(self, entity: str, most: int) -> tuple[str, ...]:
         read = b""

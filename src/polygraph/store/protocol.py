@@ -75,6 +75,17 @@ EntityOrder: TypeAlias = Literal["mentions", "name"]
 """By number of chunks, descending, then id; or by name, then id."""
 
 
+class EntityOutline(NamedTuple):
+    """An entity whose descriptions are not read."""
+
+    id: str
+    name: str
+    described: Sequence[tuple[int | str, str]]
+    """Of each description the key of its text, see `shared_texts.text_key`, and the id of its chunk."""
+    is_visible: bool = True
+    """Whether something of it is within the filter."""
+
+
 class EntityOverview(NamedTuple):
     """An entity, without its texts."""
 
@@ -301,6 +312,12 @@ class GraphReader(Protocol):
 
     def entity_heads(self, rows: Sequence[int], *, most_chunks: int) -> list[Entity]:
         """Return entities by row, in the order asked for, with the first of their chunks, and 0 as their degree."""
+
+    def entity_outlines(self, rows: Sequence[int]) -> list[EntityOutline]:
+        """Return what says which texts describe some entities, by row, in the order asked for."""
+
+    def texts(self, keys: Sequence[int | str]) -> dict[int | str, str]:
+        """Return the texts of some keys of `entity_outlines`."""
 
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, by row."""

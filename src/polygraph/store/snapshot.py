@@ -24,7 +24,7 @@ from polygraph.store.kept_rows import KeptRows
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import GRAPH_FILE, up_to_date
 from polygraph.store.lexical import LexicalIndex
-from polygraph.store.protocol import StoreReader
+from polygraph.store.protocol import EntityOutline, StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
 from polygraph.text.passage import Heading
 
@@ -394,6 +394,22 @@ class Snapshot:
             )
             return [found[n, most_chunks] for n in ns if (n, most_chunks) in found]
         return [self._filter.reduce_entity(e) for e in self.store.graph.entities_by_row(ns)]
+
+    def entity_outlines(self, ns: Sequence[int]) -> list[EntityOutline]:
+        """Return which texts describe some entities, by row, in the order asked for, as far as the filter permits.
+
+        The texts are read by `texts`, those that are chosen.
+        """
+        if self.documents_allowed is None:
+            return self.store.graph.entity_outlines(ns)
+        return [
+            EntityOutline(e.id, e.name, [(d.text, d.chunk) for d in e.descriptions], bool(e.chunks))
+            for e in self.entities(ns, most_chunks=1)
+        ]
+
+    def texts(self, keys: Sequence[int | str]) -> dict[int | str, str]:
+        """Return the texts of some keys of `entity_outlines`."""
+        return self.store.graph.texts(keys)
 
     def _read_entities(
         self, keys: Sequence[tuple[int, int | None]], most_chunks: int | None

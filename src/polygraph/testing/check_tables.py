@@ -439,6 +439,16 @@ def check_graph(store: Store) -> None:
 
 def _graph_columns(store: Store) -> None:
     graph = store.graph
+    outlines = graph.entity_outlines([1, 0])
+    expect(
+        [(e.id, e.name) for e in outlines], [(ENTITIES[n].id, ENTITIES[n].name) for n in (1, 0)], "outlines"
+    )
+    texts = graph.texts([key for e in outlines for key, _ in e.described])
+    expect(
+        [[(texts[key], chunk) for key, chunk in e.described] for e in outlines],
+        [[(d.text, d.chunk) for d in ENTITIES[n].descriptions] for n in (1, 0)],
+        "keys of outlines stand for the texts of descriptions",
+    )
     every = [(n, i) for n, r in enumerate(RELATIONS) for i in range(len(r.descriptions))]
     expect(
         graph.single_descriptions([*every, (0, 99), (99, 0)]),

@@ -7,6 +7,7 @@ import numpy as np
 
 from polygraph.records import Description, Entity, Relation
 from polygraph.retrieve.entity_expansion import EntityReader, ExpansionLimits, expand_entities, sample
+from polygraph.store.protocol import EntityOutline
 from polygraph.text.normalize import normalize_name
 
 
@@ -41,8 +42,15 @@ class Tiny:
             for a, b, texts in relations
         ]
 
-    def entities(self, rows, *, most_chunks=None):
-        return [self.all_entities[row] for row in rows]
+    def entity_outlines(self, rows):
+        entities = [self.all_entities[row] for row in rows]
+        return [
+            EntityOutline(e.id, e.name, [(d.text, d.chunk) for d in e.descriptions], bool(e.chunks))
+            for e in entities
+        ]
+
+    def texts(self, keys):
+        return {key: key for key in keys}
 
     def names_by_row(self, rows):
         return {row: self.all_entities[row].name for row in rows}

@@ -9,6 +9,7 @@ import numpy as np
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
+from polygraph.store.vectors import Hit
 from polygraph.text.words import content_stems, shared_stems
 
 MANY_PASSAGES = 500
@@ -17,7 +18,9 @@ NEAREST = 500
 """Passages nearest to the question, of which those that mention a hub are considered."""
 
 
-def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapshot) -> list[Sequence[str]]:
+def consider_passages(
+    entities: Sequence[Entity], vector: Vectors, index: Snapshot, nearest: Sequence[Hit] | None = None
+) -> list[Sequence[str]]:
     """Return the passages of each entity that can rank high for a question.
 
     All, if they are not more than `MANY_PASSAGES`. Of a hub, those that its descriptions come from and those that are
@@ -28,6 +31,7 @@ def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapsh
         entities: read with at least ``MANY_PASSAGES + 1`` of their chunks.
         vector: the question, embedded like the chunks, shape ``(dimension,)``.
         index: with `chunk_vectors`.
+        nearest: at least the `NEAREST` passages, if they are known; they are searched only if there is a hub.
 
     Returns:
         Chunk ids in the order of the index; of a hub, those of its descriptions first.
@@ -36,7 +40,8 @@ def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapsh
     if not hubs:
         return [e.chunks for e in entities]
     rows = index.entity_rows([e.id for e in hubs])
-    hits = sorted(hit.n for hit in index.search_chunks(vector, NEAREST))
+    found_near = index.search_chunks(vector, NEAREST) if nearest is None else nearest[:NEAREST]
+    hits = sorted(hit.n for hit in found_near)
     there = {
         hub.id: [
             n for n, is_there in zip(hits, index.mentioned_in(rows[hub.id], hits), strict=True) if is_there

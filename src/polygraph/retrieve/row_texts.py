@@ -15,7 +15,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.statements import RELATED_TO, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.text.words import content_stems, shared_stems, shared_stems_of_each
 
 ROW_TOKENS = 160
 """Longest row of a table, so that a table holds many."""
@@ -74,12 +74,16 @@ class RowTexts:
         """Write several relations; their ends and dates are read at once."""
         listed = list(relations)
         self.names([end for r in listed for end in (r.source, r.target)])
-        self._read_dates_of([r for r in listed if r.id not in self._relations])
+        unwritten = [r for r in listed if r.id not in self._relations]
+        self._read_dates_of(unwritten)
+        self._look_in_long(unwritten)
         return [self.relation(r) for r in listed]
 
     def entities(self, entities: Sequence[Entity]) -> list[str]:
         """Write several entities; their dates are read at once."""
-        self._read_dates_of([e for e in entities if e.id not in self._entities])
+        unwritten = [e for e in entities if e.id not in self._entities]
+        self._read_dates_of(unwritten)
+        self._look_in_long(unwritten)
         return [self.entity(e) for e in entities]
 
     def names(self, ids: Sequence[str]) -> Mapping[str, str]:
@@ -95,6 +99,17 @@ class RowTexts:
         if found is None:
             found = self._shared[text] = shared_stems(self._asked, text)
         return found
+
+    def look_in(self, texts: Iterable[str]) -> None:
+        """Look for the words of the question in many texts at once, for `asked_in`."""
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._shared]
+        self._shared |= zip(unknown, shared_stems_of_each(self._asked, unknown), strict=True)
+
+    def _look_in_long(self, rows: Iterable[Entity | Relation]) -> None:
+        """Look in what is said of rows of which not all fits."""
+        room = int(self._max_tokens * _CHARACTERS_PER_TOKEN[0]) // 2
+        said = ([d.text for d in row.descriptions] for row in rows)
+        self.look_in(text for texts in said if sum(map(len, texts)) > room for text in texts)
 
     def _row(self, head: str, row: Entity | Relation, names: Sequence[str]) -> str:
         """Write a row with as many whole statements as fit; only a statement that is too long alone is cut."""

@@ -1,8 +1,10 @@
 """Words, stems, phrases and names of a question or a sentence, without a dictionary."""
 
 import re
-from collections.abc import Collection
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
@@ -107,6 +109,31 @@ def shared_stems(wanted: Collection[str], text: str) -> set[str]:
                 found.add(stem)
                 break
             at = folded.find(root, at + 1)
+    return found
+
+
+def shared_stems_of_each(wanted: Collection[str], texts: Sequence[str]) -> list[set[str]]:
+    """Return `shared_stems` of each of many texts, which are searched as one.
+
+    >>> found = shared_stems_of_each(["chang", "mind"], ["What changes Scrooge's mind?", "Nothing", "A change"])
+    >>> found == [{"chang", "mind"}, set(), {"chang"}]
+    True
+    """
+    # A line break belongs to no word.
+    folded = [text.casefold() for text in texts]
+    ends = list(accumulate(len(text) + 1 for text in folded))
+    whole = "\n".join(folded)
+    found: list[set[str]] = [set() for _ in texts]
+    for stem in wanted:
+        root = stem[:-1] or stem
+        at = whole.find(root)
+        while at >= 0:
+            if _begins_word(whole, at) and _content_stem(_WORD.match(whole, at)[0]) == stem:  # type: ignore[index]
+                n = bisect_right(ends, at)
+                found[n].add(stem)
+                # The rest of this text says nothing new.
+                at = ends[n] - 1
+            at = whole.find(root, at + 1)
     return found
 
 

@@ -32,6 +32,7 @@ from polygraph.retrieve.evidence import (
 )
 from polygraph.retrieve.linked_passages import (
     MANY_PASSAGES,
+    NEAREST,
     assign_to_first,
     consider_passages,
     pick_by_quota,
@@ -49,6 +50,7 @@ from polygraph.retrieve.steps import (
     sources_of,
 )
 from polygraph.store.snapshot import Snapshot
+from polygraph.store.vectors import Hit
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.question import Keywords, question_keywords
 
@@ -187,14 +189,17 @@ class LightRAG:
         relations = reader.read(level.relations)
         whys = _reasons((low, high), level.relations, relations)
         near: list[tuple[str, str]] = []
+        nearest: Sequence[Hit] | None = None
         if self.mode == "mix":
-            hits = [h for h in index.search_chunks(vector, self.chunk_k) if h.score >= self.threshold]
+            # One search for these and for the passages of hubs.
+            nearest = index.search_chunks(vector, max(self.chunk_k, NEAREST))
+            hits = [h for h in nearest[: self.chunk_k] if h.score >= self.threshold]
             near = [
                 (c.id, f"cosine {h.score:.3f} with the question")
                 for h, c in zip(hits, index.chunks([h.n for h in hits]), strict=True)
             ]
         of_entities = self._pick_passages(
-            question, [(e, e.name) for e in level.entities], "mentions", (), vector, index, texts
+            question, [(e, e.name) for e in level.entities], "mentions", (), vector, index, texts, nearest
         )
         taken = {c for c, _ in of_entities}
         of_relations = self._pick_passages(
@@ -283,10 +288,12 @@ class LightRAG:
         vector: Vectors,
         index: Snapshot,
         texts: RowTexts,
+        nearest: Sequence[Hit] | None = None,
     ) -> list[tuple[str, str]]:
         """Pick passages of ranked rows (with their names), each with the first row that cites it."""
         if verb == "mentions" and self.pick != "quota":
-            cited = consider_passages([row for row, _ in rows if isinstance(row, Entity)], vector, index)
+            entities = [row for row, _ in rows if isinstance(row, Entity)]
+            cited = consider_passages(entities, vector, index, nearest)
         else:
             cited = [row.chunks for row, _ in rows]
         assigned = assign_to_first(cited, exclude)
@@ -295,6 +302,7 @@ class LightRAG:
             return [(c, why[c]) for c in pick_by_quota(assigned, self.related_chunks)]
         n = max(1, self.related_chunks * len(rows) // 2)
         said = [row for row, _ in rows] if self.pick == "statements" else []
+        texts.look_in(d.text for row in said for d in row.descriptions)
         names = texts.names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
         ranked = rank_by_statements(
             question, list(why), said, vector, index, names, most=n, asked_in=texts.asked_in

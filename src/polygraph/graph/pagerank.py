@@ -7,6 +7,7 @@ The score of a vertex is the share of steps at which the walk is there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,12 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 _SORTED = 16
 """Sorting this many vertices costs about as much as one pass over an array of their number times this."""
+_LARGEST = 1 << 19
+"""Vertices and edges of the largest network whose edges are kept ready for a walk: some 20 megabytes."""
+_WHOLE = 4
+"""Passing mass along all these edges costs about as much as picking the n-th part of them."""
+_SMALL = 1 << 15
+"""Passing it along so many costs about as much as the calls that pick a few."""
 _ITERATIONS = 1_000
 """Most rounds of power iteration."""
 
@@ -33,11 +40,12 @@ class EdgeKind:
     """False: every edge weighs 1 times the factor."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Network:
     """Edges of several kinds over one numbering of vertices; between two vertices their weights add up.
 
-    The kinds are not merged, so making a network costs nothing.
+    The kinds are not merged, so making a network costs nothing. A small one that is kept walks faster from its second
+    walk on.
     """
 
     kinds: tuple[EdgeKind, ...]
@@ -46,6 +54,16 @@ class Network:
     def n(self) -> int:
         """Number of vertices."""
         return max((kind.graph.n for kind in self.kinds), default=0)
+
+    @property
+    def size(self) -> int:
+        """Number of vertices and of edges, each edge counted at both ends."""
+        return self.n + sum(len(kind.graph.indices) for kind in self.kinds)
+
+    @cached_property
+    def edges_for_walks(self) -> "_AllEdges | None":
+        """All edges, ready for a walk; None for a large network, of which a walk sees a small part."""
+        return _AllEdges(self) if self.size <= _LARGEST else None
 
     def degrees(self, vertices: Numbers) -> Numbers:
         """Return the number of edges at some vertices; two kinds of edge to one neighbour count twice."""
@@ -116,6 +134,59 @@ class Network:
         owners, others, weight = self.edges_at(vertices)
         strengths = np.bincount(owners, weights=weight, minlength=len(vertices))
         return others, mass[owners] * weight / strengths[owners]
+
+
+class _AllEdges:
+    """All edges of a network, for rounds of a walk that push the mass of many vertices.
+
+    Args:
+        network: whose edges.
+    """
+
+    def __init__(self, network: Network) -> None:
+        everywhere = np.arange(network.n)
+        self._size = network.size
+        self._degrees = network.degrees(everywhere)
+        self._owners, self._others, weights = network.edges_at(everywhere)
+        strengths = np.bincount(self._owners, weights=weights, minlength=network.n)
+        self._strengths = np.where(strengths > 0, strengths, 1.0)
+        # The share of an edge of weight 1 is the same at all such edges of a vertex.
+        self._weighted = np.flatnonzero(weights != 1.0)
+        self._weights, self._weighted_owners = weights[self._weighted], self._owners[self._weighted]
+
+    def pays(self, n_edges: int) -> bool:
+        """Tell whether mass at vertices with so many edges is better passed along all edges than along theirs."""
+        return self._size <= _SMALL + _WHOLE * n_edges
+
+    def push(self, waiting: Floats, settled: Floats, *, limit: float, damping: float) -> Numbers:
+        """Push the mass of all vertices above the limit, round by round, as `walk` does, to the last bit.
+
+        Args:
+            waiting: residual mass of every vertex, shape ``(n,)``; changed.
+            settled: what has become score, shape ``(n,)``; changed.
+            limit: residual mass per edge that is not pushed.
+            damping: as for `walk`.
+
+        Returns:
+            The vertices above the limit, ascending, once they have too few edges for this to be worth it; in the end
+            none.
+        """
+        limits = limit * self._degrees
+        above = waiting > limits
+        while above.any() and (self.pays(0) or self.pays(int(self._degrees[above].sum()))):
+            held = np.where(above, waiting, 0.0)
+            waiting -= held
+            settled += (1.0 - damping) * held
+            waiting += self._spread(damping * held)
+            above = waiting > limits
+        return np.flatnonzero(above)
+
+    def _spread(self, mass: Floats) -> Floats:
+        """Divide mass at all vertices among their edges by weight; return what arrives at each, shape ``(n,)``."""
+        passed = (mass / self._strengths)[self._owners]
+        if len(some := self._weighted_owners):
+            passed[self._weighted] = mass[some] * self._weights / self._strengths[some]
+        return np.asarray(np.bincount(self._others, weights=passed, minlength=len(mass)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,8 +266,13 @@ def walk(
     limit = tolerance * leak
     waiting[start] = mass
     reached = [start]
-    front = start[mass > limit * degrees]
+    above = mass > limit * degrees
+    front, n_edges = start[above], int(degrees[above].sum())
+    everything = network.edges_for_walks
     while len(front):
+        if everything is not None and everything.pays(n_edges):
+            front = everything.push(waiting, settled, limit=limit, damping=damping)
+            reached = [np.flatnonzero((settled > 0) | (waiting > 0))]
         held = waiting[front]
         waiting[front] = 0.0
         settled[front] += (1.0 - damping) * held
@@ -204,7 +280,9 @@ def walk(
         found, arrived = _gather(others, passed, n)
         waiting[found] += arrived
         reached.append(found)
-        front = found[waiting[found] > limit * network.degrees(found)]
+        degrees = network.degrees(found)
+        above = waiting[found] > limit * degrees
+        front, n_edges = found[above], int(degrees[above].sum())
     everywhere, _ = _gather(np.concatenate(reached), np.ones(sum(map(len, reached))), n)
     # The share of the residual mass that would become score without another push.
     rest = waiting[everywhere]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polygraph.errors import IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
+from polygraph.graph.pagerank import EdgeKind, Network
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models.protocols import Vectors
 from polygraph.records import Chunk, Community, Entity, Relation, Report, Table, Triple
@@ -269,6 +270,16 @@ class Snapshot:
 
     @cached_property
     def _edges(self) -> dict[str, Graph]:
+        return {}
+
+    def network(self, kinds: Iterable[EdgeKind]) -> Network:
+        """Return the network of edges of some kinds; it is kept while this state is open, like their graphs."""
+        listed = tuple(kinds)
+        key = tuple((id(kind.graph), kind.factor, kind.weighted) for kind in listed)
+        return self._networks.setdefault(key, Network(listed))
+
+    @cached_property
+    def _networks(self) -> dict[tuple[tuple[int, float, bool], ...], Network]:
         return {}
 
     def _edges_within(self, layer: str) -> Graph:

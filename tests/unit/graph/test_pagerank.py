@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from polygraph.graph import pagerank as pagerank_module
 from polygraph.graph.csr import Graph
 from polygraph.graph.pagerank import EdgeKind, Network, inflow, pagerank, paths, walk
 
@@ -87,6 +88,32 @@ def test_edges_of_several_kinds_add_up_with_their_factors():
     found, expected = (walk(n, [0], [1.0], tolerance=1e-12) for n in (both, merged))
     assert found.at(range(4)) == pytest.approx(expected.at(range(4)))
     assert pagerank(both, [0], [1.0]) == pytest.approx(pagerank(merged, [0], [1.0]))
+
+
+@pytest.mark.parametrize("small", [0, 1 << 15])
+@pytest.mark.parametrize("seed", range(3))
+def test_pushing_along_all_edges_gives_the_same_bits_as_picking_those_of_the_front(monkeypatch, seed, small):
+    rng = np.random.default_rng(seed)
+    one, two = (
+        Graph.from_edges(
+            300, rng.integers(n, size=900), rng.integers(n, size=900), rng.choice([1.0, 0.3, 2.5], 900)
+        )
+        for n in (200, 290)
+    )
+    kinds = (EdgeKind(one, factor=0.7), EdgeKind(two), EdgeKind(two, weighted=False))
+    start = [seed, 50, 120, 299]  # the last one has no edges
+    monkeypatch.setattr(pagerank_module, "_LARGEST", 0)
+    picked = [walk(Network(some), start, [1, 2, 3, 4]) for some in (kinds, kinds[2:])]
+    monkeypatch.undo()
+    # With 0, rounds of few vertices pick their edges and rounds of many do not.
+    monkeypatch.setattr(pagerank_module, "_SMALL", small)
+    for expected, some in zip(picked, (kinds, kinds[2:]), strict=True):
+        net = Network(some)
+        for _ in range(2):
+            found = walk(net, start, [1, 2, 3, 4])
+            assert found.vertices.tolist() == expected.vertices.tolist()
+            assert found.scores.tobytes() == expected.scores.tobytes()
+            assert found.missing == expected.missing
 
 
 def test_work_does_not_grow_with_the_graph():

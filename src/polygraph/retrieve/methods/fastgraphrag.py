@@ -187,9 +187,9 @@ class FastGraphRAG:
         identities = index.derived(name, lambda: strongest(index.edges("synonyms"), self.identities))
         if self.multi_edges == "keep":
             counted = index.derived("parallel", lambda: with_counts(relations, index.edges("facts")))
-            return Network((EdgeKind(counted), EdgeKind(identities, weighted=False)))
+            return index.network((EdgeKind(counted), EdgeKind(identities, weighted=False)))
         pairs = index.derived(f"relations and {name}", lambda: overwrite(relations, identities))
-        return Network((EdgeKind(pairs, weighted=False),))
+        return index.network((EdgeKind(pairs, weighted=False),))
 
     def _relations(self, scores: Mapping[int, float], index: Snapshot) -> list[tuple[Relation, float]]:
         """Select relations with an end among the selected entities, by the sum of the scores of their ends.

@@ -139,7 +139,7 @@ class NameWalk:
                 trace.append(Step(name="reranked", value=hits_as_json(hits[: self.k], index)))
         elif start:
             # 2. Walk over titles and names.
-            network = self.network(graph)
+            network = self.network(index)
             walked = walk(
                 network,
                 list(start),
@@ -249,10 +249,11 @@ class NameWalk:
                     second[n] = before + self.bridge_share * mass * weight, bridge
         return second
 
-    def network(self, graph: TitleGraph) -> Network:
+    def network(self, index: Snapshot) -> Network:
         """Build the network of the walk: passages and names, with the edge weights of the parameters."""
+        graph = index.names
         kinds = [(graph.titles, self.title_edges), (graph.links, 1.0), (graph.shared, self.shared_edges)]
-        return Network(tuple(EdgeKind(edges, factor) for edges, factor in kinds if factor))
+        return index.network(EdgeKind(edges, factor) for edges, factor in kinds if factor)
 
     def _rescore(self, mixed: Walk, vector: Vectors, index: Snapshot) -> _Ranked:
         """Rank passages by mass times ``exp(relevance * (cosine + best hop))``, the remaining ones by mass."""

@@ -312,7 +312,12 @@ class Snapshot:
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of name and descriptions with a unit vector."""
-        return self._vectors("entity_vectors").search(vector, k, self._filter.entities)
+        (found,) = self.search_entities_each(vector[None], [k])
+        return found
+
+    def search_entities_each(self, vectors: Vectors, ks: Sequence[int]) -> list[list[Hit]]:
+        """Return for each of some unit vectors, shape ``(m, dimension)``, the best entities, so many as it wants."""
+        return self._vectors("entity_vectors").search_each(vectors, ks, self._filter.entities)
 
     def search_names(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of their names."""

@@ -7,7 +7,7 @@ edge (`multi_edges`).
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal, TypeAlias, TypeVar
@@ -158,27 +158,31 @@ class FastGraphRAG:
         """Match the texts of the question with entities; texts that match nothing are left out."""
         asked = question_entities(question, models, method="fast-graphrag")
         by_name = index.entities_named(asked.named) if self.seed_names else {}
-        found = []
-        vectors, (whole,) = embed_at_once([[*asked.named, *asked.generic], [question]], models)
-        for i, text in enumerate((*asked.named, *asked.generic)):
-            named = i < len(asked.named)
-            exact = [n for n in by_name.get(text, []) if named and index.entities([n])[0].chunks]
+        texts = [*asked.named, *asked.generic]
+        vectors, whole = embed_at_once([texts, [question]], models)
+        found: dict[int, _Match] = {}
+        for i, text in enumerate(asked.named):
+            # Outside a filter an entity has no passages.
+            exact = [e for e in by_name.get(text, []) if index.entities([e], most_chunks=1)[0].chunks]
             if exact:
-                found.append(_Match(text, tuple((n, 1.0) for n in exact)))
-            elif named:
-                found.append(self._similar(text, vectors[i], 1, self.named_similarity, index))
-            else:
-                found.append(self._similar(text, vectors[i], self.generic_k, self.generic_similarity, index))
-        found.append(
-            self._similar("the whole question", whole, self.generic_k, self.generic_similarity, index)
-        )
-        return [match for match in found if match.rows]
+                found[i] = _Match(text, tuple((n, 1.0) for n in exact))
+        texts.append("the whole question")
+        found |= self._similar(texts, np.concatenate([vectors, whole]), len(asked.named), list(found), index)
+        return [found[i] for i in range(len(texts)) if i in found and found[i].rows]
 
-    def _similar(self, text: str, vector: Vectors, k: int, min_similarity: float, index: Snapshot) -> _Match:
+    def _similar(
+        self, texts: Sequence[str], vectors: Vectors, n_named: int, but: Collection[int], index: Snapshot
+    ) -> dict[int, _Match]:
+        """Match texts, of which the first are names, with the entities nearest to them; by position."""
         # A text without any known word has a zero vector, whose similarity with everything would be 0.5.
-        nearest = index.search_entities(vector, k) if vector.any() else []
-        hits = [(hit.n, (1 + hit.score) / 2) for hit in nearest]
-        return _Match(text, tuple((n, round(s, 6)) for n, s in hits if s >= min_similarity))
+        some = [i for i in range(len(texts)) if i not in but and vectors[i].any()]
+        ks = [1 if i < n_named else self.generic_k for i in some]
+        found: dict[int, _Match] = {}
+        for i, hits in zip(some, index.search_entities_each(vectors[some], ks), strict=True):
+            least = self.named_similarity if i < n_named else self.generic_similarity
+            similar = ((hit.n, (1 + hit.score) / 2) for hit in hits)
+            found[i] = _Match(texts[i], tuple((n, round(s, 6)) for n, s in similar if s >= least))
+        return found
 
     def network(self, index: Snapshot) -> Network:
         """Build the network of the walk: relations and identities as edges of equal weight."""

@@ -8,7 +8,7 @@ import numpy as np
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.text.words import content_stems, count_shared_stems
 
 MANY_PASSAGES = 500
 """An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
@@ -147,10 +147,9 @@ def rank_by_statements(
     n_words: dict[str, int] = {}
     for row in rows:
         of_names = asked & set(content_stems(_names(row, names or {})))
-        others = asked - of_names
-        for description in row.descriptions:
-            n = len(of_names) + len(shared_stems(others, description.text))
-            n_words[description.chunk] = max(n, n_words.get(description.chunk, 0))
+        counts = count_shared_stems(asked - of_names, [d.text for d in row.descriptions])
+        for description, n in zip(row.descriptions, counts, strict=True):
+            n_words[description.chunk] = max(len(of_names) + n, n_words.get(description.chunk, 0))
     numbers = index.chunk_rows(chunks)
     ids, ns = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
     cosines = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)

@@ -19,7 +19,7 @@ Numbers = NDArray[np.int64]
 _SORTED = 16
 """Sorting this many vertices costs about as much as one pass over an array of their number times this."""
 _LARGEST = 1 << 19
-"""Vertices and edges of the largest network whose edges are kept ready for a walk: some 20 megabytes."""
+"""Vertices and edges of the largest network of which edges and sums are kept ready for a walk: some 20 megabytes."""
 _WHOLE = 4
 """Passing mass along all these edges costs about as much as picking the n-th part of them."""
 _SMALL = 1 << 15
@@ -107,6 +107,16 @@ class Network:
 
     def strengths(self, vertices: Numbers) -> Floats:
         """Return the sum of the weights of the edges at some vertices; edges that weigh 1 are not read."""
+        if self.size <= _LARGEST:
+            return self._all_strengths[vertices]
+        some, place = np.unique(vertices, return_inverse=True)
+        return self._strengths_of(some)[place]
+
+    @cached_property
+    def _all_strengths(self) -> Floats:
+        return self._strengths_of(np.arange(self.n))
+
+    def _strengths_of(self, vertices: Numbers) -> Floats:
         found = np.zeros(len(vertices))
         for kind in self.kinds:
             if kind.weighted or kind.factor != 1.0:
@@ -362,21 +372,27 @@ def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: floa
     """
     wanted, asked = np.unique(np.asarray(vertices, dtype=np.int64), return_inverse=True)
     owners, others, weights = network.edges_at(wanted)
+    scores = walked.at(others)
     # Of a hub, most neighbours may not have been reached.
-    reached = np.flatnonzero(walked.at(others))
-    owners, others, weights = owners[reached], others[reached], weights[reached]
-    # Edges of several kinds to one neighbour count together.
-    pairs, place = np.unique(owners * max(network.n, 1) + others, return_inverse=True)
-    between = np.bincount(place, weights=weights, minlength=len(pairs))
-    owners, others = np.divmod(pairs, max(network.n, 1))
-    neighbours, place = np.unique(others, return_inverse=True)
-    strengths = network.strengths(neighbours)
-    amounts = np.round(damping * walked.at(others) * between / strengths[place], 12)
+    reached = np.flatnonzero(scores)
+    owners, others, weights, scores = owners[reached], others[reached], weights[reached], scores[reached]
+    if len(network.kinds) > 1:
+        # Edges of several kinds to one neighbour count together.
+        pairs, first, place = np.unique(
+            owners * max(network.n, 1) + others, return_index=True, return_inverse=True
+        )
+        weights = np.bincount(place, weights=weights, minlength=len(pairs)).astype(np.float64)
+        owners, others, scores = owners[first], others[first], scores[first]
+    amounts = np.round(damping * scores * weights / network.strengths(others), 12)
     most, brought = np.full(len(wanted), -1, dtype=np.int64), np.zeros(len(wanted))
-    order = np.lexsort((others, -amounts, owners))
-    first = order[np.flatnonzero(np.diff(owners[order], prepend=-1))]
-    first = first[amounts[first] > 0]
-    most[owners[first]], brought[owners[first]] = others[first], amounts[first]
+    if len(owners):
+        # Edges ascend by owner, then by neighbour: of the greatest amounts of an owner, the first counts.
+        begins = np.flatnonzero(np.diff(owners, prepend=-1))
+        greatest = np.maximum.reduceat(amounts, begins)
+        peaks = np.flatnonzero(amounts == np.repeat(greatest, np.diff(begins, append=len(owners))))
+        first = peaks[np.flatnonzero(np.diff(owners[peaks], prepend=-1))]
+        first = first[amounts[first] > 0]
+        most[owners[first]], brought[owners[first]] = others[first], amounts[first]
     arrived = np.bincount(owners, weights=amounts, minlength=len(wanted))
     restart = np.maximum(walked.at(wanted) - arrived, 0.0)
     return Inflow(most[asked], brought[asked], restart[asked])

@@ -30,9 +30,11 @@ from polygraph.text.passage import Heading
 _CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 _NUMBERS_KEPT = 50_000
-"""Chunks whose numbers are known, relations of entities, and numbers of descriptions: a few megabytes each."""
+"""Chunks whose numbers are known, entities whose ids are, relations of entities, and numbers of descriptions: a few
+megabytes each."""
 _STATEMENTS_KEPT = 20_000
-"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many."""
+"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many, and names of entities
+are kept for as many ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,11 +493,15 @@ class Snapshot:
 
     def entity_names(self, ids: Sequence[str]) -> dict[str, str]:
         """Return names of entities by id; unknown ids are left out."""
-        return self.store.graph.names_by_id(ids)
+        return self._kept.names.read(ids, self.store.graph.names_by_id)
 
     def names_by_row(self, ns: Sequence[int]) -> dict[int, str]:
         """Return names of entities by row; nothing else of them is read."""
         return self.store.graph.names_by_row(ns)
+
+    def ids_by_row(self, ns: Sequence[int]) -> dict[int, str]:
+        """Return ids of entities by row; nothing else of them is read."""
+        return self._kept.entity_ids.read(ns, self.store.graph.ids_by_row)
 
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of entities by id; unknown ids are left out."""
@@ -578,6 +584,8 @@ class _Kept:
         self.chunk_rows = KeptRows[str, int](_NUMBERS_KEPT)
         self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
+        self.entity_ids = KeptRows[int, str](_NUMBERS_KEPT)
+        self.names = KeptRows[str, str](_STATEMENTS_KEPT)
         self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
         self.description_counts = KeptRows[int, int](_NUMBERS_KEPT)
         self.neighbours = KeptRows[tuple[tuple[int, ...], int | None], list[Neighbour]](

@@ -327,6 +327,7 @@ def check_graph(store: Store) -> None:
     expect(graph.entity_ids(), ["ada", "bo", "cy"], "ids of entities come by row")
     expect(list(graph.entity_names()), [("ada", "Ada"), ("bo", "Bo"), ("cy", "Cy")], "names come by row")
     expect(graph.names_by_row([2, 99, 0]), {2: "Cy", 0: "Ada"}, "names of some rows come by row")
+    expect(graph.ids_by_row([2, 99, 0]), {2: "cy", 0: "ada"}, "ids of some rows come by row")
     expect(graph.entity_rows(["cy", "none", "ada"]), {"cy": 2, "ada": 0}, "rows by id leave out unknown ids")
     expect(
         graph.entities_named(["ADA", "miss ada", "nobody", ""]),

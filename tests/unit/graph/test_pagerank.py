@@ -168,6 +168,22 @@ def test_inflow_divides_a_score_by_where_it_comes_from():
     assert came.restart == pytest.approx([0.5, 0.0, 0.0], abs=1e-9)
 
 
+def test_edges_of_several_kinds_bring_their_scores_together_and_the_first_of_equals_counts(monkeypatch):
+    # 3 gets as much from 1, by two kinds of edge, as from 2, by one that weighs as much as both.
+    one, two = (
+        Graph.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1.0, 1.0, 1.0, 3.0]),
+        Graph.from_edges(4, [1], [3], [2.0]),
+    )
+    net = Network((EdgeKind(one), EdgeKind(two)))
+    came = [inflow(net, walk(net, [0], [1.0]), [3, 0], damping=0.85)]
+    monkeypatch.setattr(pagerank_module, "_LARGEST", 0)
+    came.append(inflow(net, walk(net, [0], [1.0]), [3, 0], damping=0.85))
+    assert came[0].strongest.tolist() == came[1].strongest.tolist() == [1, 1]
+    assert came[0].contribution.tobytes() == came[1].contribution.tobytes()
+    p = walk(net, [0], [1.0]).at([1])
+    assert came[0].contribution[0] == pytest.approx(0.85 * p[0] * 3 / 4)
+
+
 def test_a_path_leads_from_the_start_to_the_vertex():
     net = network(5, [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0), (0, 4, 1.0)])
     found = walk(net, [0], [1.0], tolerance=1e-12, damping=0.5)

@@ -19,9 +19,15 @@ from polygraph.graph.edges import overwrite, strongest, with_counts
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, inflow, walk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
-from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
+from polygraph.records import Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import entity_evidence, nothing_found, relation_evidence, scores_as_json
+from polygraph.retrieve.evidence import (
+    entity_evidence,
+    nothing_found,
+    relation_evidence,
+    scores_as_json,
+    spans_of_rows,
+)
 from polygraph.retrieve.linked_passages import best_passages
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
@@ -117,9 +123,9 @@ class FastGraphRAG:
             threshold=self.threshold,
         )
         scores = dict(ranked)
-        entities = dict(zip(scores, index.entities(list(scores)), strict=True))
+        entities = dict(zip(scores, index.entities(list(scores), most_chunks=1), strict=True))
         relations = self._relations(scores, index)
-        chunks = self._chunks(entities, scores, relations, index)
+        chunks = self._chunks(scores, relations, index)
         kept = select_top(chunks, self.chunk_policy, limit=self.max_chunks, threshold=self.threshold)
         trace += [
             Step(name="reset", value=scores_as_json(_ids(reset, index))),
@@ -130,9 +136,14 @@ class FastGraphRAG:
         texts = RowTexts(index, question)
         texts.entities(list(entities.values()))
         texts.relations([r for r, _ in relations])
-        entity_rows = self._rows(ranked, entities, matches, network, walked, index, texts)
+        spans = spans_of_rows([*entities.values(), *(r for r, _ in relations)], index)
+        whys = self._whys(ranked, matches, network, walked, index)
+        entity_rows = tuple(
+            entity_evidence(entities[n], round(s, 6), why, index, texts, spans)
+            for (n, s), why in zip(ranked, whys, strict=True)
+        )
         relation_rows = tuple(
-            relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts)
+            relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts, spans)
             for r, s in relations
         )
         rest = 1 - self.entities_share - self.relations_share
@@ -203,7 +214,8 @@ class FastGraphRAG:
         sources, targets, _ = index.relation_ends(list(scores))
         rows = np.array(sorted(scores), dtype=np.int64)
         sums = _scores_at(sources, rows, scores) + _scores_at(targets, rows, scores)
-        order = np.lexsort((targets, sources, -np.round(sums, 12)))
+        # They ascend by their ends, and sorting is stable.
+        order = np.argsort(-np.round(sums, 12), kind="stable")
         found: list[tuple[Relation, float]] = []
         # `elbow` looks for its gap beyond what it keeps.
         size = _FETCHED if self.relation_policy == "elbow" else self.max_relations
@@ -219,7 +231,6 @@ class FastGraphRAG:
 
     def _chunks(
         self,
-        entities: Mapping[int, Entity],
         scores: Mapping[int, float],
         relations: Sequence[tuple[Relation, float]],
         index: Snapshot,
@@ -227,7 +238,8 @@ class FastGraphRAG:
         """Rank passages by the sum of the scores of their relations; if there are no relations, of their entities."""
         holders: list[tuple[Sequence[str], float]] = [(r.chunks, s) for r, s in relations]
         if not relations:
-            holders = [(entities[n].chunks, s) for n, s in scores.items()]
+            entities = index.entities(list(scores))
+            holders = [(e.chunks, s) for e, s in zip(entities, scores.values(), strict=True)]
         sums: dict[str, float] = {}
         for chunks, score in holders:
             for chunk in chunks:
@@ -236,33 +248,31 @@ class FastGraphRAG:
         most = len(sums) if self.chunk_policy == "elbow" else max(RANKED, self.max_chunks)
         return best_passages({c: round(s, 9) for c, s in sums.items()}, index, most)
 
-    def _rows(
+    def _whys(
         self,
         ranked: Sequence[tuple[int, float]],
-        entities: Mapping[int, Entity],
         matches: Sequence[_Match],
         network: Network,
         walked: Walk,
         index: Snapshot,
-        texts: RowTexts,
-    ) -> tuple[Evidence, ...]:
-        """Make evidence of the selected entities, with what seeded each or where its score came from."""
+    ) -> list[str]:
+        """Tell for each of the selected entities what seeded it, or where its score came from."""
         rows = [n for n, _ in ranked]
         came = inflow(network, walked, rows, damping=self.damping)
         # The entity from which a score came need not be selected itself.
-        before = sorted({int(n) for n in came.strongest if n >= 0})
-        names = {n: e.name for n, e in zip(before, index.entities(before), strict=True)}
+        names = index.names_by_row(sorted({int(n) for n in came.strongest if n >= 0}))
         seeded: dict[int, str] = {}
         for match in matches:
             for n, similarity in match.rows:
                 seeded.setdefault(n, f"seeded by {match.text!r} (similarity {similarity:.2f})")
         found = []
+        by_others = came.contribution > came.restart
         for i, (n, score) in enumerate(ranked):
             why = [f"walk {score:.4f}", *([seeded[n]] if n in seeded else [])]
-            if came.contribution[i] > came.restart[i]:
+            if by_others[i]:
                 why.append(f"most of it came by {names[int(came.strongest[i])]}")
-            found.append(entity_evidence(entities[n], round(score, 6), "; ".join(why), index, texts))
-        return tuple(found)
+            found.append("; ".join(why))
+        return found
 
 
 def select_top(
@@ -319,7 +329,8 @@ def _why_nothing(n_entities: int, method: FastGraphRAG) -> str:
 def _ids(rows: Mapping[int, float], index: Snapshot) -> list[tuple[str, float]]:
     """Return ids of entities with scores, best first, for a trace."""
     best = sorted(rows.items(), key=lambda item: (-item[1], item[0]))[:RANKED]
-    return [(e.id, s) for e, (_, s) in zip(index.entities([n for n, _ in best]), best, strict=True)]
+    ids = index.ids_by_row([n for n, _ in best])
+    return [(ids[n], s) for n, s in best]
 
 
 def _sources(

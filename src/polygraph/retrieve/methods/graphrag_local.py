@@ -21,6 +21,7 @@ from polygraph.retrieve.evidence import (
     nothing_found,
     relation_evidence,
     report_evidence,
+    spans_of_rows,
 )
 from polygraph.retrieve.linked_passages import MANY_PASSAGES, consider_passages, rank_by_statements
 from polygraph.retrieve.pack import Block, fitting, pack
@@ -104,9 +105,7 @@ class GraphRAGLocal:
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),
                 Block(heading="## Entities", items=shown, share=self.tables_share),
-                Block(
-                    heading="## Relations", items=tuple(_row(r, index, texts) for r in relations), share=0.0
-                ),
+                Block(heading="## Relations", items=_relation_rows(relations, index, texts), share=0.0),
                 Block(heading="## Sources", items=sources, share=1 - self.reports_share - self.tables_share),
             ],
             max_tokens=self.max_tokens,
@@ -244,6 +243,10 @@ class _RelationEnds:
         return [(int(self._sources[place]), int(self._targets[place])) for place in places]
 
 
-def _row(relation: Relation, index: Snapshot, texts: RowTexts) -> Evidence:
-    why = f"joins matched entities; weight {relation.weight:.1f}"
-    return relation_evidence(relation, relation.weight, why, index, texts)
+def _relation_rows(relations: Sequence[Relation], index: Snapshot, texts: RowTexts) -> tuple[Evidence, ...]:
+    spans = spans_of_rows(relations, index)
+    whys = (f"joins matched entities; weight {r.weight:.1f}" for r in relations)
+    return tuple(
+        relation_evidence(r, r.weight, why, index, texts, spans)
+        for r, why in zip(relations, whys, strict=True)
+    )

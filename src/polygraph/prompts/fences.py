@@ -214,9 +214,11 @@ _FOLDED = _Folded()
 def _folded(text: str) -> str:
     """Return a text with the plain form of each character."""
     # Of what is printed in ASCII, only capitals have another plain form.
-    if text.isascii() and text.replace("\n", "").isprintable():
-        return text.lower()
-    return text.translate(_FOLDED)
+    return text.lower() if _is_printable_ascii(text) else text.translate(_FOLDED)
+
+
+def _is_printable_ascii(text: str) -> bool:
+    return text.isascii() and text.replace("\n", "").isprintable()
 
 
 _LEAD = r"^[ >*_#|+~\-]*+"
@@ -294,7 +296,7 @@ def _rewritten(text: str, found: Sequence[re.Match[str]], keep_numbers: bool) ->
         return text
     # A character folds to one character, none or several; in most texts all fold to one.
     origin: Sequence[int] = range(len(text))
-    if any(len(_FOLDED[ord(char)]) != 1 for char in set(text)):
+    if not _is_printable_ascii(text) and any(len(_FOLDED[ord(char)]) != 1 for char in set(text)):
         origin = [i for i, char in enumerate(text) for _ in _FOLDED[ord(char)]]
     if keep_numbers:
         found = [m for m in found if m.re is not _NUMBER or not _KEPT.match(text, origin[m.start()])]

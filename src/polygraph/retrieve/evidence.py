@@ -127,7 +127,7 @@ def spans_of(
     at_hand = [known[chunk] for chunk in wanted if chunk in known]
     if len(at_hand) == len(wanted):
         return tuple(at_hand)
-    return tuple(_span(chunk) for chunk in index.chunks_by_id(wanted))
+    return tuple(index.spans(wanted).values())
 
 
 def spans_of_rows(rows: Iterable[Entity | Relation], index: Snapshot) -> dict[str, Span]:
@@ -136,11 +136,7 @@ def spans_of_rows(rows: Iterable[Entity | Relation], index: Snapshot) -> dict[st
     Hundreds of rows rest on a few passages: each passage is read once.
     """
     ids = dict.fromkeys(chunk for row in rows for chunk in _described_in(row))
-    return {chunk.id: _span(chunk) for chunk in index.chunks_by_id(list(ids))}
-
-
-def _span(chunk: Chunk) -> Span:
-    return Span(chunk.document, chunk.id, chunk.start, chunk.end)
+    return index.spans(ids)
 
 
 def passages_of(

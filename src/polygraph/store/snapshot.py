@@ -15,7 +15,7 @@ from polygraph.graph.edges import mention_edges
 from polygraph.graph.pagerank import EdgeKind, Network
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models.protocols import Vectors
-from polygraph.records import Chunk, Community, Entity, Relation, Report, Table, Triple
+from polygraph.records import Chunk, Community, Entity, Relation, Report, Span, Table, Triple
 from polygraph.store.atomic_files import damage
 from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.generations import open_finished
@@ -186,6 +186,12 @@ class Snapshot:
         )
         return [found[chunk] for chunk in ids if chunk in found]
 
+    def spans(self, ids: Iterable[str]) -> dict[str, Span]:
+        """Return the spans of whole chunks by id, each once, in the order asked for; unknown ids are left out."""
+        return self._kept.spans.read(
+            ids, lambda some: {c.id: Span(c.document, c.id, c.start, c.end) for c in self.chunks_by_id(some)}
+        )
+
     def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
         """Return the tables of some documents by id; documents without any, or outside the filter, are left out."""
         allowed = self.documents_allowed
@@ -193,7 +199,7 @@ class Snapshot:
 
     def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
         """Tokens of chunks below the title of their document, by id; chunks without a stored count are left out."""
-        return self.store.documents.passage_tokens(ids)
+        return self._kept.passage_tokens.read(ids, self.store.documents.passage_tokens)
 
     def chunk_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of chunks by id, in the order asked for; unknown ids are left out."""
@@ -582,6 +588,8 @@ class _Kept:
         self.chunks = KeptRows[str, Chunk](_CHUNKS_KEPT)
         self.chunk_ids = KeptRows[int, str](_NUMBERS_KEPT)
         self.chunk_rows = KeptRows[str, int](_NUMBERS_KEPT)
+        self.passage_tokens = KeptRows[str, int](_NUMBERS_KEPT)
+        self.spans = KeptRows[str, Span](_NUMBERS_KEPT)
         self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
         self.entity_ids = KeptRows[int, str](_NUMBERS_KEPT)

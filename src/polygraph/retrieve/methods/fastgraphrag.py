@@ -151,7 +151,12 @@ class FastGraphRAG:
             [
                 Block(heading="## Entities", items=entity_rows, share=self.entities_share),
                 Block(heading="## Relations", items=relation_rows, share=self.relations_share),
-                Block(heading="## Sources", items=_sources(kept, relations, index), share=rest),
+                Block(
+                    heading="## Sources",
+                    items=_sources(kept, relations, index),
+                    share=rest,
+                    counts=index.passage_tokens([chunk for chunk, _ in kept]),
+                ),
             ],
             max_tokens=self.max_tokens,
         )

@@ -106,7 +106,12 @@ class GraphRAGLocal:
                 Block(heading="## Reports", items=reports, share=self.reports_share),
                 Block(heading="## Entities", items=shown, share=self.tables_share),
                 Block(heading="## Relations", items=_relation_rows(relations, index, texts), share=0.0),
-                Block(heading="## Sources", items=sources, share=1 - self.reports_share - self.tables_share),
+                Block(
+                    heading="## Sources",
+                    items=sources,
+                    share=1 - self.reports_share - self.tables_share,
+                    counts=index.passage_tokens([source.id for source in sources]),
+                ),
             ],
             max_tokens=self.max_tokens,
         )

@@ -1,6 +1,6 @@
 """Pack evidence into a context within a token budget, with a record of what was truncated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from polygraph.prompts import neutralize
@@ -81,11 +81,18 @@ def fitting(texts: Sequence[str], max_tokens: int) -> int:
     >>> fitting(["The tide turns.", "The tide turns.", "A"], 16)
     2
     """
-    for taken, text in enumerate(texts):
-        max_tokens -= count_tokens(text) + _HEAD_TOKENS
+    return fitting_counts(map(count_tokens, texts), max_tokens)
+
+
+def fitting_counts(counts: Iterable[int], max_tokens: int) -> int:
+    """Count as `fitting` does texts with so many tokens each."""
+    taken = 0
+    for count in counts:
+        max_tokens -= count + _HEAD_TOKENS
         if max_tokens < 0:
-            return taken
-    return len(texts)
+            break
+        taken += 1
+    return taken
 
 
 def _written(lines: Sequence[str | Evidence], headings: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ from polygraph.store.lexical import LexicalIndex
 from polygraph.store.protocol import StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
 from polygraph.text.passage import Heading
+from polygraph.text.tokens import count_tokens
 
 _CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
@@ -33,8 +34,8 @@ _NUMBERS_KEPT = 50_000
 """Chunks whose numbers are known, entities whose ids are, relations of entities, and numbers of descriptions: a few
 megabytes each."""
 _STATEMENTS_KEPT = 20_000
-"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many, and names of entities
-are kept for as many ids."""
+"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many, and reports
+with their passages; names of entities are kept for as many ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,13 +530,26 @@ class Snapshot:
 
     def reports(self, communities: Sequence[str] | None = None) -> list[Report]:
         """Return the reports of some communities or of all, without those that the filter hides."""
-        found = self.store.reports.all() if communities is None else self.store.reports.get(communities)
+        found = self.store.reports.all() if communities is None else self._reports_of(communities)
         return [r for r in found if self.permits(r.chunks)]
+
+    def _reports_of(self, communities: Sequence[str]) -> Iterable[Report]:
+        found = self._kept.reports.read(
+            communities, lambda some: {r.community: r for r in self.store.reports.get(some)}
+        )
+        return found.values()
+
+    def report_tokens(self, reports: Sequence[Report]) -> dict[str, int]:
+        """Return the tokens of the texts of some reports by community."""
+        texts = {report.community: report for report in reports}
+        return self._kept.report_tokens.read(
+            texts, lambda some: {community: count_tokens(texts[community].text) for community in some}
+        )
 
     def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
         """Return the `k` best reports with their cosine to a unit vector (name embedder); ties by level, then id."""
         hits = self._vectors("report_vectors").search(vector, k, self._filter.reports)
-        found = self.store.reports.get([self._reported[hit.n] for hit in hits])
+        found = self._reports_of([self._reported[hit.n] for hit in hits])
         return [(report, hit.score) for report, hit in zip(found, hits, strict=True)]
 
     # --- files --------------------------------------------------------------------------------------
@@ -595,6 +609,8 @@ class _Kept:
         self.entity_ids = KeptRows[int, str](_NUMBERS_KEPT)
         self.names = KeptRows[str, str](_STATEMENTS_KEPT)
         self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
+        self.reports = KeptRows[str, Report](_STATEMENTS_KEPT, lambda r: 1 + len(r.findings) + len(r.chunks))
+        self.report_tokens = KeptRows[str, int](_NUMBERS_KEPT)
         self.description_counts = KeptRows[int, int](_NUMBERS_KEPT)
         self.neighbours = KeptRows[tuple[tuple[int, ...], int | None], list[Neighbour]](
             _NUMBERS_KEPT, lambda neighbours: 1 + len(neighbours)

@@ -251,7 +251,11 @@ class FastGraphRAG:
                 sums[chunk] = sums.get(chunk, 0.0) + score
         # `elbow` looks for its gap among all.
         most = len(sums) if self.chunk_policy == "elbow" else max(RANKED, self.max_chunks)
-        return best_passages({c: round(s, 9) for c, s in sums.items()}, index, most)
+        least = 0.0
+        if len(sums) > most:
+            # What is among the first after rounding is at most one last digit below.
+            least = sorted(sums.values(), reverse=True)[most - 1] - 2e-9
+        return best_passages({c: round(s, 9) for c, s in sums.items() if s >= least}, index, most)
 
     def _whys(
         self,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from polygraph.models import Models
 from polygraph.prompts import FENCES, neutralize, one_line
 from polygraph.records import Entity, Evidence, Triple
-from polygraph.retrieve.evidence import entity_evidence, evidence_chunks, triple_evidence
+from polygraph.retrieve.evidence import entity_evidence, spans_of_rows, triple_evidence
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.snapshot import Snapshot
@@ -125,7 +125,7 @@ class GraphTools:
         found = self.find(text)
         if not found:
             return "error: the graph has no node"
-        known = evidence_chunks([e for e, _, _ in found], self._index)
+        known = spans_of_rows([e for e, _, _ in found], self._index)
         self._texts.entities([e for e, _, _ in found])
         return self._show(
             [
@@ -168,7 +168,7 @@ class GraphTools:
             return found
         ordered = sorted(found.triples, key=lambda t: (-t.weight, t.id))[: self._neighbours]
         self.triples += ordered
-        known = evidence_chunks(ordered, self._index)
+        known = spans_of_rows(ordered, self._index)
         items = [
             triple_evidence(t, t.weight, f"{why}: weight {t.weight:g}", self._index, known=known)
             for t in ordered

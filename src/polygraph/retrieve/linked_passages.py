@@ -1,7 +1,6 @@
 """Selection and order of the passages that ranked entities and relations cite."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.text.words import content_stems, count_shared_stems
 
 MANY_PASSAGES = 500
 """An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
@@ -138,7 +137,6 @@ def rank_by_statements(
     index: Snapshot,
     names: Mapping[str, str] | None = None,
     most: int | None = None,
-    asked_in: Callable[[str], AbstractSet[str]] | None = None,
 ) -> list[LinkedPassage]:
     """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
 
@@ -153,17 +151,14 @@ def rank_by_statements(
         index: with `chunk_vectors`.
         names: of the ends of relations, by id; default: the ids.
         most: how many are returned, the best; default: all.
-        asked_in: returns the `content_stems` of the question in a text, if that is known from other work.
     """
     asked = set(content_stems(question))
     n_words: dict[str, int] = {}
     for row in rows:
         of_names = asked & set(content_stems(_names(row, names or {})))
-        others = asked - of_names
-        for description in row.descriptions:
-            there = asked_in(description.text) if asked_in else shared_stems(others, description.text)
-            n = len(of_names) + len(others & there)
-            n_words[description.chunk] = max(n, n_words.get(description.chunk, 0))
+        counts = count_shared_stems(asked - of_names, [d.text for d in row.descriptions])
+        for description, n in zip(row.descriptions, counts, strict=True):
+            n_words[description.chunk] = max(len(of_names) + n, n_words.get(description.chunk, 0))
     if most is not None and 0 < most < len(chunks):
         # Words count before cosines, so that passages with fewer words than the last one returned need not be read.
         least = sorted((n_words.get(chunk, 0) for chunk in chunks), reverse=True)[most - 1]

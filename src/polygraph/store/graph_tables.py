@@ -279,6 +279,10 @@ class GraphTables:
         """Return names by entity row; unknown rows are left out."""
         return dict(self._db.by_key("SELECT n, name FROM entities WHERE n IN", rows, lambda row: row))
 
+    def ids_by_row(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return ids by entity row; unknown rows are left out."""
+        return dict(self._db.by_key("SELECT n, id FROM entities WHERE n IN", rows, lambda row: row))
+
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return row numbers by entity id; unknown ids are left out."""
         return dict(self._db.by_key("SELECT id, n FROM entities WHERE id IN", ids, lambda row: row))

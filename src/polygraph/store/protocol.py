@@ -328,6 +328,9 @@ class GraphReader(Protocol):
     def names_by_row(self, rows: Sequence[int]) -> dict[int, str]:
         """Return names by entity row; unknown rows are left out."""
 
+    def ids_by_row(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return ids by entity row; unknown rows are left out."""
+
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return row numbers by entity id."""
 

@@ -13,9 +13,10 @@ from polygraph.arrays import distinct
 from polygraph.errors import IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
+from polygraph.graph.pagerank import EdgeKind, Network
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models.protocols import Vectors
-from polygraph.records import Chunk, Community, Entity, Relation, Report, Table, Triple
+from polygraph.records import Chunk, Community, Entity, Relation, Report, Span, Table, Triple
 from polygraph.store.atomic_files import damage
 from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.generations import open_finished
@@ -27,15 +28,18 @@ from polygraph.store.lexical import LexicalIndex
 from polygraph.store.protocol import EntityOutline, StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
 from polygraph.text.passage import Heading
+from polygraph.text.tokens import count_tokens
 
 _CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 _NUMBERS_KEPT = 50_000
-"""Chunks whose numbers are known, dates, relations of entities, and numbers of descriptions: a few megabytes each."""
+"""Chunks whose numbers are known, entities whose ids are, dates, relations of entities, and numbers of descriptions: a
+few megabytes each."""
 _HUB_DEGREE = 1_000
 """An entity with so many neighbours is in so many passages that reading all of their ids takes a while."""
 _STATEMENTS_KEPT = 20_000
-"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many."""
+"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many, and reports
+with their passages; names of entities are kept for as many ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +191,12 @@ class Snapshot:
         )
         return [found[chunk] for chunk in ids if chunk in found]
 
+    def spans(self, ids: Iterable[str]) -> dict[str, Span]:
+        """Return the spans of whole chunks by id, each once, in the order asked for; unknown ids are left out."""
+        return self._kept.spans.read(
+            ids, lambda some: {c.id: Span(c.document, c.id, c.start, c.end) for c in self.chunks_by_id(some)}
+        )
+
     def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
         """Return the tables of some documents by id; documents without any, or outside the filter, are left out."""
         allowed = self.documents_allowed
@@ -194,7 +204,7 @@ class Snapshot:
 
     def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
         """Tokens of chunks below the title of their document, by id; chunks without a stored count are left out."""
-        return self.store.documents.passage_tokens(ids)
+        return self._kept.passage_tokens.read(ids, self.store.documents.passage_tokens)
 
     def chunk_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of chunks by id, in the order asked for; unknown ids are left out."""
@@ -284,6 +294,16 @@ class Snapshot:
     def _edges(self) -> dict[str, Graph]:
         return {}
 
+    def network(self, kinds: Iterable[EdgeKind]) -> Network:
+        """Return the network of edges of some kinds; it is kept while this state is open, like their graphs."""
+        listed = tuple(kinds)
+        key = tuple((id(kind.graph), kind.factor, kind.weighted) for kind in listed)
+        return self._networks.setdefault(key, Network(listed))
+
+    @cached_property
+    def _networks(self) -> dict[tuple[tuple[int, float, bool], ...], Network]:
+        return {}
+
     def _edges_within(self, layer: str) -> Graph:
         whole = Graph.load(self._folder(layer) / GRAPH_FILE)
         chunks = self._filter.chunks
@@ -314,7 +334,12 @@ class Snapshot:
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of name and descriptions with a unit vector."""
-        return self._vectors("entity_vectors").search(vector, k, self._filter.entities)
+        (found,) = self.search_entities_each(vector[None], [k])
+        return found
+
+    def search_entities_each(self, vectors: Vectors, ks: Sequence[int]) -> list[list[Hit]]:
+        """Return for each of some unit vectors, shape ``(m, dimension)``, the best entities, so many as it wants."""
+        return self._vectors("entity_vectors").search_each(vectors, ks, self._filter.entities)
 
     def search_each(
         self,
@@ -323,7 +348,7 @@ class Snapshot:
         k: int,
     ) -> list[list[Hit]]:
         """Return the `k` best entities for each of some unit vectors, as the search of the layer does for one."""
-        return self._vectors(layer).search_each(vectors, k, self._filter.entities)
+        return self._vectors(layer).search_each(vectors, [k] * len(vectors), self._filter.entities)
 
     def search_names(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of their names."""
@@ -586,11 +611,15 @@ class Snapshot:
 
     def entity_names(self, ids: Sequence[str]) -> dict[str, str]:
         """Return names of entities by id; unknown ids are left out."""
-        return self.store.graph.names_by_id(ids)
+        return self._kept.names.read(ids, self.store.graph.names_by_id)
 
     def names_by_row(self, ns: Sequence[int]) -> dict[int, str]:
         """Return names of entities by row; nothing else of them is read."""
         return self.store.graph.names_by_row(ns)
+
+    def ids_by_row(self, ns: Sequence[int]) -> dict[int, str]:
+        """Return ids of entities by row; nothing else of them is read."""
+        return self._kept.entity_ids.read(ns, self.store.graph.ids_by_row)
 
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of entities by id; unknown ids are left out."""
@@ -612,13 +641,26 @@ class Snapshot:
 
     def reports(self, communities: Sequence[str] | None = None) -> list[Report]:
         """Return the reports of some communities or of all, without those that the filter hides."""
-        found = self.store.reports.all() if communities is None else self.store.reports.get(communities)
+        found = self.store.reports.all() if communities is None else self._reports_of(communities)
         return [r for r in found if self.permits(r.chunks)]
+
+    def _reports_of(self, communities: Sequence[str]) -> Iterable[Report]:
+        found = self._kept.reports.read(
+            communities, lambda some: {r.community: r for r in self.store.reports.get(some)}
+        )
+        return found.values()
+
+    def report_tokens(self, reports: Sequence[Report]) -> dict[str, int]:
+        """Return the tokens of the texts of some reports by community."""
+        texts = {report.community: report for report in reports}
+        return self._kept.report_tokens.read(
+            texts, lambda some: {community: count_tokens(texts[community].text) for community in some}
+        )
 
     def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
         """Return the `k` best reports with their cosine to a unit vector (name embedder); ties by level, then id."""
         hits = self._vectors("report_vectors").search(vector, k, self._filter.reports)
-        found = self.store.reports.get([self._reported[hit.n] for hit in hits])
+        found = self._reports_of([self._reported[hit.n] for hit in hits])
         return [(report, hit.score) for report, hit in zip(found, hits, strict=True)]
 
     # --- files --------------------------------------------------------------------------------------
@@ -671,10 +713,16 @@ class _Kept:
         self.chunks = KeptRows[str, Chunk](_CHUNKS_KEPT)
         self.chunk_ids = KeptRows[int, str](_NUMBERS_KEPT)
         self.chunk_rows = KeptRows[str, int](_NUMBERS_KEPT)
+        self.passage_tokens = KeptRows[str, int](_NUMBERS_KEPT)
+        self.spans = KeptRows[str, Span](_NUMBERS_KEPT)
         self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
         self.dates = KeptRows[str, str](_NUMBERS_KEPT)
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
+        self.entity_ids = KeptRows[int, str](_NUMBERS_KEPT)
+        self.names = KeptRows[str, str](_STATEMENTS_KEPT)
         self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
+        self.reports = KeptRows[str, Report](_STATEMENTS_KEPT, lambda r: 1 + len(r.findings) + len(r.chunks))
+        self.report_tokens = KeptRows[str, int](_NUMBERS_KEPT)
         self.description_counts = KeptRows[int, int](_NUMBERS_KEPT)
         self.neighbours = KeptRows[tuple[tuple[int, ...], int | None], list[Neighbour]](
             _NUMBERS_KEPT, lambda neighbours: 1 + len(neighbours)

@@ -333,6 +333,7 @@ def check_graph(store: Store) -> None:
     expect(graph.entity_ids(), ["ada", "bo", "cy"], "ids of entities come by row")
     expect(list(graph.entity_names()), [("ada", "Ada"), ("bo", "Bo"), ("cy", "Cy")], "names come by row")
     expect(graph.names_by_row([2, 99, 0]), {2: "Cy", 0: "Ada"}, "names of some rows come by row")
+    expect(graph.ids_by_row([2, 99, 0]), {2: "cy", 0: "ada"}, "ids of some rows come by row")
     expect(graph.entity_rows(["cy", "none", "ada"]), {"cy": 2, "ada": 0}, "rows by id leave out unknown ids")
     expect(
         graph.entities_named(["ADA", "miss ada", "nobody", ""]),
@@ -351,12 +352,6 @@ def check_graph(store: Store) -> None:
         [(e.name, list(e.chunks), [(d.text, d.chunk) for d in e.descriptions]) for e in ENTITIES],
         "descriptions of entities come by row",
     )
-    for most in (1, 2, 99):
-        expect(
-            graph.entity_heads([2, 0], most_chunks=most),
-            [replace(ENTITIES[n], chunks=ENTITIES[n].chunks[:most], degree=0) for n in (2, 0)],
-            f"heads of entities have their first {most} chunks",
-        )
     expect(list(graph.all_relations()), list(RELATIONS), "relations come back as they were put")
     expect(
         list(graph.relation_statements()),
@@ -439,6 +434,12 @@ def check_graph(store: Store) -> None:
 
 def _graph_columns(store: Store) -> None:
     graph = store.graph
+    for most in (1, 2, 99):
+        expect(
+            graph.entity_heads([2, 0], most_chunks=most),
+            [replace(ENTITIES[n], chunks=ENTITIES[n].chunks[:most], degree=0) for n in (2, 0)],
+            f"heads of entities have their first {most} chunks",
+        )
     outlines = graph.entity_outlines([1, 0])
     expect(
         [(e.id, e.name) for e in outlines], [(ENTITIES[n].id, ENTITIES[n].name) for n in (1, 0)], "outlines"

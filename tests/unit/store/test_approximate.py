@@ -93,6 +93,12 @@ def test_a_search_for_many_rows_is_exact(folder, questions):
     assert VectorIndex.open(folder).search(questions[0], N) == exact(folder).search(questions[0], N)
 
 
+def test_several_questions_at_once_find_what_each_finds_alone(folder, questions):
+    index = VectorIndex.open(folder)
+    some, ks = questions[:3], [10, N, 1]
+    assert index.search_each(some, ks) == [index.search(q, k) for q, k in zip(some, ks, strict=True)]
+
+
 def test_codes_of_the_same_rows_are_the_same_and_few_rows_have_none(folder, vectors, tmp_path):
     again = written(vectors, tmp_path / "again", least=N)
     assert (again / CODES).read_bytes() == (folder / CODES).read_bytes()

@@ -59,21 +59,3 @@ def test_similarities_of_many_rows_are_those_of_each_row(tmp_path):
     expected = [np.float32(index.rows(np.array([n]))[0] @ matrix[5]) for n in wanted]
     assert np.allclose(index.similarities(matrix[5], wanted), expected, rtol=1e-5, atol=1e-6)
     assert index.similarities(matrix[5], wanted[:0]).shape == (0,)
-
-
-def test_searching_several_vectors_at_once_finds_the_same(tmp_path):
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(700, 16)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    write_matrix(
-        tmp_path / "v",
-        map(str, range(700)),
-        lambda batch: rows[[int(text) for text in batch]],
-        shape=rows.shape,
-        embedder="rows",
-    )
-    index, questions = VectorIndex.open(tmp_path / "v"), rows[[5, 600, 9]]
-    allowed = np.arange(700) % 3 == 0
-    for some in (questions, questions[:1], questions[:0]):
-        assert index.search_each(some, 7) == [index.search(q, 7) for q in some]
-        assert index.search_each(some, 7, allowed) == [index.search(q, 7, allowed) for q in some]

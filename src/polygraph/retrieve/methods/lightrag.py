@@ -302,11 +302,8 @@ class LightRAG:
             return [(c, why[c]) for c in pick_by_quota(assigned, self.related_chunks)]
         n = max(1, self.related_chunks * len(rows) // 2)
         said = [row for row, _ in rows] if self.pick == "statements" else []
-        texts.look_in(d.text for row in said for d in row.descriptions)
         names = texts.names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
-        ranked = rank_by_statements(
-            question, list(why), said, vector, index, names, most=n, asked_in=texts.asked_in
-        )
+        ranked = rank_by_statements(question, list(why), said, vector, index, names, most=n)
         return [(p.chunk, f"{why[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked]
 
     def _n_within_budget(self, passages: Sequence[tuple[str, str]], index: Snapshot) -> int:

@@ -169,10 +169,7 @@ class RogragDual:
                     whys.setdefault(chunk, f"mentions {entity.name}")
             rows: list[Entity | Relation] = [*entities, *themes]
             names = texts.names([i for r in themes for i in (r.source, r.target)])
-            texts.look_in(d.text for row in rows for d in row.descriptions)
-            ranked = rank_by_statements(
-                question, list(whys), rows, vector, index, names, most=RANKED, asked_in=texts.asked_in
-            )
+            ranked = rank_by_statements(question, list(whys), rows, vector, index, names, most=RANKED)
             whys = {p.chunk: f"{whys[p.chunk]}; cosine {p.cosine:.3f} with the question" for p in ranked}
         if self.rerank and models.reranker is not None:
             scored = rerank_passages(question, list(whys)[:RANKED], index, models, self.rerank)

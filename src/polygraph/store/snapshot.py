@@ -263,7 +263,9 @@ class Snapshot:
 
     @cached_property
     def _arrays(self) -> GraphArrays | None:
-        """Rows and ends of relations and triples; None in an index of an earlier version, whose tables are read."""
+        """Rows and ends of relations and triples; None where the tables are read: in an index of an earlier version."""
+        if "graph" not in self.layers:
+            return None
         return GraphArrays.open(folder_of(self.folder, "graph", self.versions["graph"]), self.graph)
 
     @cached_property
@@ -440,8 +442,9 @@ class Snapshot:
         self, keys: Sequence[tuple[int, int | None]], most_chunks: int | None
     ) -> dict[tuple[int, int | None], Entity]:
         rows = [n for n, _ in keys]
-        if most_chunks is None:
-            return dict(zip(keys, self.store.graph.entities_by_row(rows), strict=True))
+        if most_chunks is None or "graph" not in self.layers:
+            found_entities = self.store.graph.entities_by_row(rows, most_chunks=most_chunks)
+            return dict(zip(keys, found_entities, strict=True))
         degrees = dict(zip(rows, self.graph.degrees_of(rows).tolist(), strict=True))
         hubs = [n for n in rows if degrees[n] >= _HUB_DEGREE]
         heads = zip(hubs, self.store.graph.entity_heads(hubs, most_chunks=most_chunks), strict=True)

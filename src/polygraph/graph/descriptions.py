@@ -1,5 +1,6 @@
 """Descriptions that outgrow a budget: which ones do, and a selection of what is said, spread over documents."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -51,21 +52,29 @@ def in_turns(descriptions: Sequence[Description]) -> list[int]:
 
     Within a turn, documents that are far from each other in their order come first.
     """
-    of_document: dict[str, list[int]] = {}
+    of_document: defaultdict[str, list[int]] = defaultdict(list)
     for n, description in enumerate(descriptions):
-        of_document.setdefault(document_of(description), []).append(n)
+        of_document[_document_of_chunk(description.chunk)].append(n)
     groups = list(of_document.values())
-    return [
-        groups[document][turn]
-        for turn in range(max(map(len, groups), default=0))
-        for document in _spread(len(groups))
-        if turn < len(groups[document])
-    ]
+    waiting: Sequence[Sequence[int]] = [groups[document] for document in _spread(len(groups))]
+    found: list[int] = []
+    turn = 0
+    while waiting:
+        found += [group[turn] for group in waiting]
+        turn += 1
+        waiting = [group for group in waiting if turn < len(group)]
+    return found
 
 
 def document_of(description: Description) -> str:
     """Return the id of the document that a description comes from."""
-    return description.chunk.rpartition(":")[0]
+    return _document_of_chunk(description.chunk)
+
+
+# Descriptions of many rows come from the same chunks.
+@lru_cache(maxsize=16_384)
+def _document_of_chunk(chunk: str) -> str:
+    return chunk.rpartition(":")[0]
 
 
 @lru_cache(maxsize=256)

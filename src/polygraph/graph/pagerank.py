@@ -7,6 +7,7 @@ The score of a vertex is the share of steps at which the walk is there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,12 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 _SORTED = 16
 """Sorting this many vertices costs about as much as one pass over an array of their number times this."""
+_LARGEST = 1 << 19
+"""Vertices and edges of the largest network of which edges and sums are kept ready for a walk: some 20 megabytes."""
+_WHOLE = 4
+"""Passing mass along all these edges costs about as much as picking the n-th part of them."""
+_SMALL = 1 << 15
+"""Passing it along so many costs about as much as the calls that pick a few."""
 _ITERATIONS = 1_000
 """Most rounds of power iteration."""
 
@@ -33,11 +40,12 @@ class EdgeKind:
     """False: every edge weighs 1 times the factor."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Network:
     """Edges of several kinds over one numbering of vertices; between two vertices their weights add up.
 
-    The kinds are not merged, so making a network costs nothing.
+    The kinds are not merged, so making a network costs nothing. A small one that is kept walks faster from its second
+    walk on.
     """
 
     kinds: tuple[EdgeKind, ...]
@@ -46,6 +54,16 @@ class Network:
     def n(self) -> int:
         """Number of vertices."""
         return max((kind.graph.n for kind in self.kinds), default=0)
+
+    @property
+    def size(self) -> int:
+        """Number of vertices and of edges, each edge counted at both ends."""
+        return self.n + sum(len(kind.graph.indices) for kind in self.kinds)
+
+    @cached_property
+    def edges_for_walks(self) -> "_AllEdges | None":
+        """All edges, ready for a walk; None for a large network, of which a walk sees a small part."""
+        return _AllEdges(self) if self.size <= _LARGEST else None
 
     def degrees(self, vertices: Numbers) -> Numbers:
         """Return the number of edges at some vertices; two kinds of edge to one neighbour count twice."""
@@ -89,6 +107,16 @@ class Network:
 
     def strengths(self, vertices: Numbers) -> Floats:
         """Return the sum of the weights of the edges at some vertices; edges that weigh 1 are not read."""
+        if self.size <= _LARGEST:
+            return self._all_strengths[vertices]
+        some, place = np.unique(vertices, return_inverse=True)
+        return self._strengths_of(some)[place]
+
+    @cached_property
+    def _all_strengths(self) -> Floats:
+        return self._strengths_of(np.arange(self.n))
+
+    def _strengths_of(self, vertices: Numbers) -> Floats:
         found = np.zeros(len(vertices))
         for kind in self.kinds:
             if kind.weighted or kind.factor != 1.0:
@@ -116,6 +144,59 @@ class Network:
         owners, others, weight = self.edges_at(vertices)
         strengths = np.bincount(owners, weights=weight, minlength=len(vertices))
         return others, mass[owners] * weight / strengths[owners]
+
+
+class _AllEdges:
+    """All edges of a network, for rounds of a walk that push the mass of many vertices.
+
+    Args:
+        network: whose edges.
+    """
+
+    def __init__(self, network: Network) -> None:
+        everywhere = np.arange(network.n)
+        self._size = network.size
+        self._degrees = network.degrees(everywhere)
+        self._owners, self._others, weights = network.edges_at(everywhere)
+        strengths = np.bincount(self._owners, weights=weights, minlength=network.n)
+        self._strengths = np.where(strengths > 0, strengths, 1.0)
+        # The share of an edge of weight 1 is the same at all such edges of a vertex.
+        self._weighted = np.flatnonzero(weights != 1.0)
+        self._weights, self._weighted_owners = weights[self._weighted], self._owners[self._weighted]
+
+    def pays(self, n_edges: int) -> bool:
+        """Tell whether mass at vertices with so many edges is better passed along all edges than along theirs."""
+        return self._size <= _SMALL + _WHOLE * n_edges
+
+    def push(self, waiting: Floats, settled: Floats, *, limit: float, damping: float) -> Numbers:
+        """Push the mass of all vertices above the limit, round by round, as `walk` does, to the last bit.
+
+        Args:
+            waiting: residual mass of every vertex, shape ``(n,)``; changed.
+            settled: what has become score, shape ``(n,)``; changed.
+            limit: residual mass per edge that is not pushed.
+            damping: as for `walk`.
+
+        Returns:
+            The vertices above the limit, ascending, once they have too few edges for this to be worth it; in the end
+            none.
+        """
+        limits = limit * self._degrees
+        above = waiting > limits
+        while above.any() and (self.pays(0) or self.pays(int(self._degrees[above].sum()))):
+            held = np.where(above, waiting, 0.0)
+            waiting -= held
+            settled += (1.0 - damping) * held
+            waiting += self._spread(damping * held)
+            above = waiting > limits
+        return np.flatnonzero(above)
+
+    def _spread(self, mass: Floats) -> Floats:
+        """Divide mass at all vertices among their edges by weight; return what arrives at each, shape ``(n,)``."""
+        passed = (mass / self._strengths)[self._owners]
+        if len(some := self._weighted_owners):
+            passed[self._weighted] = mass[some] * self._weights / self._strengths[some]
+        return np.asarray(np.bincount(self._others, weights=passed, minlength=len(mass)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,8 +276,13 @@ def walk(
     limit = tolerance * leak
     waiting[start] = mass
     reached = [start]
-    front = start[mass > limit * degrees]
+    above = mass > limit * degrees
+    front, n_edges = start[above], int(degrees[above].sum())
+    everything = network.edges_for_walks
     while len(front):
+        if everything is not None and everything.pays(n_edges):
+            front = everything.push(waiting, settled, limit=limit, damping=damping)
+            reached = [np.flatnonzero((settled > 0) | (waiting > 0))]
         held = waiting[front]
         waiting[front] = 0.0
         settled[front] += (1.0 - damping) * held
@@ -204,7 +290,9 @@ def walk(
         found, arrived = _gather(others, passed, n)
         waiting[found] += arrived
         reached.append(found)
-        front = found[waiting[found] > limit * network.degrees(found)]
+        degrees = network.degrees(found)
+        above = waiting[found] > limit * degrees
+        front, n_edges = found[above], int(degrees[above].sum())
     everywhere, _ = _gather(np.concatenate(reached), np.ones(sum(map(len, reached))), n)
     # The share of the residual mass that would become score without another push.
     rest = waiting[everywhere]
@@ -284,21 +372,27 @@ def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: floa
     """
     wanted, asked = np.unique(np.asarray(vertices, dtype=np.int64), return_inverse=True)
     owners, others, weights = network.edges_at(wanted)
+    scores = walked.at(others)
     # Of a hub, most neighbours may not have been reached.
-    reached = np.flatnonzero(walked.at(others))
-    owners, others, weights = owners[reached], others[reached], weights[reached]
-    # Edges of several kinds to one neighbour count together.
-    pairs, place = np.unique(owners * max(network.n, 1) + others, return_inverse=True)
-    between = np.bincount(place, weights=weights, minlength=len(pairs))
-    owners, others = np.divmod(pairs, max(network.n, 1))
-    neighbours, place = np.unique(others, return_inverse=True)
-    strengths = network.strengths(neighbours)
-    amounts = np.round(damping * walked.at(others) * between / strengths[place], 12)
+    reached = np.flatnonzero(scores)
+    owners, others, weights, scores = owners[reached], others[reached], weights[reached], scores[reached]
+    if len(network.kinds) > 1:
+        # Edges of several kinds to one neighbour count together.
+        pairs, first, place = np.unique(
+            owners * max(network.n, 1) + others, return_index=True, return_inverse=True
+        )
+        weights = np.bincount(place, weights=weights, minlength=len(pairs)).astype(np.float64)
+        owners, others, scores = owners[first], others[first], scores[first]
+    amounts = np.round(damping * scores * weights / network.strengths(others), 12)
     most, brought = np.full(len(wanted), -1, dtype=np.int64), np.zeros(len(wanted))
-    order = np.lexsort((others, -amounts, owners))
-    first = order[np.flatnonzero(np.diff(owners[order], prepend=-1))]
-    first = first[amounts[first] > 0]
-    most[owners[first]], brought[owners[first]] = others[first], amounts[first]
+    if len(owners):
+        # Edges ascend by owner, then by neighbour: of the greatest amounts of an owner, the first counts.
+        begins = np.flatnonzero(np.diff(owners, prepend=-1))
+        greatest = np.maximum.reduceat(amounts, begins)
+        peaks = np.flatnonzero(amounts == np.repeat(greatest, np.diff(begins, append=len(owners))))
+        first = peaks[np.flatnonzero(np.diff(owners[peaks], prepend=-1))]
+        first = first[amounts[first] > 0]
+        most[owners[first]], brought[owners[first]] = others[first], amounts[first]
     arrived = np.bincount(owners, weights=amounts, minlength=len(wanted))
     restart = np.maximum(walked.at(wanted) - arrived, 0.0)
     return Inflow(most[asked], brought[asked], restart[asked])

@@ -5,6 +5,7 @@ from contextlib import closing
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from polygraph.indexing.row_cache import RowCache
 from polygraph.indexing.same_entities import decide_undecided
 from polygraph.memory import collector_paused, trim_heap
 from polygraph.store.atomic_files import write_folder
+from polygraph.store.graph_arrays import GraphArrays
 from polygraph.store.layers import GRAPH_FILE
 from polygraph.store.protocol import Store
 from polygraph.text.normalize import normalize_name
@@ -107,7 +109,12 @@ def _write_graph(
     pruned = _join(task, view_of(merged)) if task.manifest.extractor.startswith("fast:") else None
     located = locate_names(store, documents, slots, resolved) if task.manifest.by_model else {}
     graph = (pruned or merged).graph()
-    write_folder(task.folder, lambda folder: graph.save(folder / GRAPH_FILE), sealed=True)
+
+    def save(folder: Path) -> None:
+        graph.save(folder / GRAPH_FILE)
+        if (arrays := GraphArrays.of(graph, store.graph)) is not None:
+            arrays.save(folder)
+
     with store.transaction():
         store.graph.put(
             pruned.entities if pruned else mentioned(merged.entities(), resolved.ids, located),
@@ -117,6 +124,7 @@ def _write_graph(
             ((*p.entities, *p.names, p.decision, p.rule, p.score, p.evidence) for p in resolved.pairs),
             _lost(task, documents, merged),
         )
+        write_folder(task.folder, save, sealed=True)
     return graph.n
 
 

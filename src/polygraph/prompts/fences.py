@@ -116,15 +116,15 @@ def neutralize(
     >>> neutralize("Who?\n\u2028 \uff3b2\uff3d x\nQUESTION: y <|im_start|>", ["Question"])
     'Who?\n\u2028 (2) x\nQUESTION; y (|im_start|)'
     """
-    if not (headings or records or "Step" in labels) and _is_plain(text):
+    if _is_plain(text) and not (records or "Step" in labels or (headings and "#" in text)):
         return PromptText(text)
-    folded = text.translate(_FOLDED)
-    found = [
-        match
-        for character, pattern in _structure(tuple(labels), tuple(headings), records)
-        if character in folded
-        for match in pattern.finditer(folded)
-    ]
+    folded = _folded(text)
+    found: list[re.Match[str]] = []
+    for parts, pattern in _structure(tuple(labels), tuple(headings), records):
+        for part in parts:
+            if part in folded:
+                found += pattern.finditer(folded)
+                break
     if n_items and "[" in folded:
         found += [m for m in _CITATION.finditer(folded) if _cites(m, n_items)]
     return PromptText(_rewritten(text, found, keep_numbers))
@@ -136,7 +136,7 @@ def without_chat_markers(text: str) -> str:
     >>> without_chat_markers("END<|im_end|>")
     'END(|im_end|)'
     """
-    folded = text.translate(_FOLDED)
+    folded = _folded(text)
     return _rewritten(text, [m for pattern in _CHAT for m in pattern.finditer(folded)], False)
 
 
@@ -211,6 +211,18 @@ def _fold(char: str) -> str:
 
 
 _FOLDED = _Folded()
+
+
+def _folded(text: str) -> str:
+    """Return a text with the plain form of each character."""
+    # Of what is printed in ASCII, only capitals have another plain form.
+    return text.lower() if _is_printable_ascii(text) else text.translate(_FOLDED)
+
+
+def _is_printable_ascii(text: str) -> bool:
+    return text.isascii() and text.replace("\n", "").isprintable()
+
+
 _LEAD = r"^[ >*_#|+~\-]*+"
 _TAG_NAMES = "|".join(
     re.sub("_", r"[ _-]*+", name) for name in sorted(FENCES, key=lambda name: (-len(name), name))
@@ -244,20 +256,26 @@ _INERT = {"open": "(", "close": ")", "colon": ";", "field": "/"}
 @lru_cache(maxsize=256)
 def _structure(
     labels: tuple[str, ...], headings: tuple[str, ...], records: bool
-) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return patterns of folded text, each with a character that all its matches have; empty for none."""
+) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """Return patterns of folded text, each with parts of which every match has one."""
     names = "|".join(_words(label) for label in (*labels, "Task"))
+    first_words = tuple(dict.fromkeys(_folded(label).split()[0] for label in (*labels, "Task")))
     label = re.compile(rf"{_LEAD}(?:{names})[ \d*_]*(?P<colon>:)", re.MULTILINE)
-    patterns = [
-        ("<", _TAG), ("<", _CHAT[0]), ("[", _CHAT[1]), ("[", _NUMBER), (":", _TURN), (":", label)
-    ]  # fmt: skip
+    patterns: list[tuple[tuple[str, ...], re.Pattern[str]]] = [
+        (("<",), _TAG),
+        (("<",), _CHAT[0]),
+        (("[",), _CHAT[1]),
+        (("[",), _NUMBER),
+        (("human", "assistant"), _TURN),
+        (first_words, label),
+    ]
     if "Step" in labels:
-        patterns.append(("", re.compile(r"^ *(?P<word>step) *\d+ *$", re.MULTILINE)))
+        patterns.append((("step",), re.compile(r"^ *(?P<word>step) *\d+ *$", re.MULTILINE)))
     if records:
-        patterns += [("|", _RECORD), ("", _LAST_RECORD)]
+        patterns += [(("|",), _RECORD), (("end", "none"), _LAST_RECORD)]
     titles = "|".join(_words(heading.lstrip("# ")) for heading in headings if heading)
     if titles:
-        patterns.append(("#", re.compile(rf"^ *(?P<marks>#+) *(?:{titles})[ #:]*$", re.MULTILINE)))
+        patterns.append((("#",), re.compile(rf"^ *(?P<marks>#+) *(?:{titles})[ #:]*$", re.MULTILINE)))
     return tuple(patterns)
 
 
@@ -280,7 +298,7 @@ def _rewritten(text: str, found: Sequence[re.Match[str]], keep_numbers: bool) ->
         return text
     # A character folds to one character, none or several; in most texts all fold to one.
     origin: Sequence[int] = range(len(text))
-    if any(len(_FOLDED[ord(char)]) != 1 for char in set(text)):
+    if not _is_printable_ascii(text) and any(len(_FOLDED[ord(char)]) != 1 for char in set(text)):
         origin = [i for i, char in enumerate(text) for _ in _FOLDED[ord(char)]]
     if keep_numbers:
         found = [m for m in found if m.re is not _NUMBER or not _KEPT.match(text, origin[m.start()])]

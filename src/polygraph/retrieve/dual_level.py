@@ -20,15 +20,47 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.text.tokens import count_many
 
-R = TypeVar("R", Entity, Relation)
+R = TypeVar("R")
+E = TypeVar("E", Entity, Relation)
 _HEADING_TOKENS = 8
-_WRITTEN = 200
+_WRITTEN = 100
 """Rows that are written at once."""
-_COUNTED = 200
+_COUNTED = 50
 """Rows beyond the budget whose tokens are counted; those of further rows are reckoned from these."""
 _MOST_RELATIONS = 600
-"""Relations of the matched entities that are read, best first: as many as a budget of 8,000 tokens holds if each row
+"""Relations of the matched entities that are ranked, best first: as many as a budget of 8,000 tokens holds if each row
 takes 13 tokens."""
+
+
+class RelationReader:
+    """Relations of a question, each read once and only when it is asked for.
+
+    Args:
+        index: the snapshot; its filter hides what rests on other documents.
+    """
+
+    def __init__(self, index: Snapshot) -> None:
+        self._index = index
+        self._known: dict[int, Relation] = {}
+
+    def visible(self, rows: Sequence[int]) -> Sequence[int]:
+        """Return the rows of the relations within the filter; without one none is read."""
+        if self._index.documents_allowed is None:
+            return rows
+        found = self._index.relations(rows)
+        self._known |= found
+        return [n for n in rows if n in found]
+
+    def read(self, rows: Sequence[int]) -> list[Relation]:
+        """Return relations by rows that are `visible`, in the order asked for."""
+        missing = [n for n in dict.fromkeys(rows) if n not in self._known]
+        if missing:
+            self._known |= self._index.relations(missing)
+        return [self._known[n] for n in rows]
+
+
+def _no_reason(_row: int, _relation: Relation) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +68,12 @@ class Level:
     """Entities and relations found on one level, best first."""
 
     entities: Sequence[Entity] = ()
-    relations: Sequence[Relation] = ()
-    whys: dict[str, str] = field(default_factory=dict)
-    """Reasons by id."""
+    relations: Sequence[int] = ()
+    """Rows of the relations, which are read when they are needed."""
+    whys: Mapping[str, str] = field(default_factory=dict)
+    """Reasons of the entities by id."""
+    reason: Callable[[int, Relation], str] = field(default=_no_reason)
+    """Returns the reason of a relation from its row and itself; none if it is not of this level."""
     steps: tuple[Step, ...] = ()
     """For the trace."""
 
@@ -46,6 +81,7 @@ class Level:
 def search_low_level(
     queries: Vectors,
     index: Snapshot,
+    reader: RelationReader,
     *,
     k: int,
     threshold: float,
@@ -58,6 +94,7 @@ def search_low_level(
         queries: embedded as names, shape ``(n, dimension)``: usually one, all keywords joined. With several, the best
             cosine counts.
         index: with `entity_vectors`.
+        reader: reads relations of the index.
         k: most entities.
         threshold: lowest cosine of a hit.
         seeds: rows of entities that come first whatever their cosine, with the reason.
@@ -78,17 +115,22 @@ def search_low_level(
     sources, targets, weights = index.relation_ends(rows)
     degrees = index.graph.degrees_of(sources) + index.graph.degrees_of(targets)
     best = np.lexsort((targets, sources, -weights, -degrees))[:_MOST_RELATIONS]
-    ns = index.relation_rows(list(zip(sources[best].tolist(), targets[best].tolist(), strict=True)))
-    ranks = dict(zip(ns, degrees[best].tolist(), strict=True))
-    relations = index.relations(ns)
+    ranked = index.relation_rows(list(zip(sources[best].tolist(), targets[best].tolist(), strict=True)))
+    ranks = dict(zip(ranked, degrees[best].tolist(), strict=True))
+    ns = reader.visible(ranked)
     by_id = {e.id: e.name for e in entities}
-    for n, r in relations.items():
+
+    def reason(n: int, r: Relation) -> str:
+        if n not in ranks:
+            return ""
         seed = by_id.get(r.source) or by_id.get(r.target, "")
-        whys[r.id] = f"of {seed}; its ends have {ranks[n]} neighbours, weight {r.weight:.1f}"
+        return f"of {seed}; its ends have {ranks[n]} neighbours, weight {r.weight:.1f}"
+
     return Level(
         entities,
-        list(relations.values()),
+        ns,
         whys,
+        reason,
         (
             Step(
                 name="entities by details",
@@ -96,7 +138,10 @@ def search_low_level(
             ),
             Step(
                 name="relations of these",
-                value=[[r.id, ranks[n], r.weight] for n, r in list(relations.items())[:RANKED]],
+                value=[
+                    [r.id, ranks[n], r.weight]
+                    for n, r in zip(ns[:RANKED], reader.read(ns[:RANKED]), strict=True)
+                ],
             ),
         ),
     )
@@ -105,6 +150,7 @@ def search_low_level(
 def search_high_level(
     queries: Vectors,
     index: Snapshot,
+    reader: RelationReader,
     *,
     k: int,
     threshold: float,
@@ -116,24 +162,30 @@ def search_high_level(
     """
     found = [index.search_relations(vector, k) for vector in queries]
     hits = merge_best(found, k, threshold)
-    by_row = index.relations([h.n for h in hits])
-    cosines = {by_row[h.n].id: h.score for h in hits if h.n in by_row}
-    relations = [by_row[h.n] for h in hits if h.n in by_row]
-    whys = {r.id: f"cosine {cosines[r.id]:.3f} with the themes of the question" for r in relations}
-    ends = dict.fromkeys(end for r in relations for end in (r.source, r.target))
+    cosines = {h.n: h.score for h in hits}
+    visible = reader.visible([h.n for h in hits])
+    relations = dict(zip(visible, reader.read(visible), strict=True))
+    whys: dict[str, str] = {}
+    ends = dict.fromkeys(end for r in relations.values() for end in (r.source, r.target))
     numbers = index.entity_rows(list(ends))
     rows = [numbers[i] for i in ends if i in numbers]
     entities = [e for e in index.entities(rows, most_chunks=most_chunks) if e.chunks]
-    for r in reversed(relations):
-        whys |= dict.fromkeys(
-            (r.source, r.target), f"end of {r.id}, cosine {cosines[r.id]:.3f} with the themes"
-        )
+    for n, r in reversed(relations.items()):
+        whys |= dict.fromkeys((r.source, r.target), f"end of {r.id}, cosine {cosines[n]:.3f} with the themes")
+
+    def reason(n: int, _: Relation) -> str:
+        return f"cosine {cosines[n]:.3f} with the themes of the question" if n in relations else ""
+
     return Level(
         entities,
-        relations,
+        visible,
         whys,
+        reason,
         (
-            Step(name="relations by themes", value=scores_as_json((r.id, cosines[r.id]) for r in relations)),
+            Step(
+                name="relations by themes",
+                value=scores_as_json((r.id, cosines[n]) for n, r in relations.items()),
+            ),
             Step(name="entities of these", value=[e.id for e in entities]),
         ),
     )
@@ -200,9 +252,9 @@ def fit_rows(
     return rows[:n], (Cut(kind=kind, n_items=len(rows) - n, n_tokens=n_tokens, budget=budget),)
 
 
-def deduplicate(rows: Sequence[R]) -> list[R]:
+def deduplicate(rows: Sequence[E]) -> list[E]:
     """Keep the first occurrence of each row."""
-    found: dict[str, R] = {}
+    found: dict[str, E] = {}
     for row in rows:
         found.setdefault(row.id, row)
     return list(found.values())

@@ -5,13 +5,18 @@ published code; its random choices are seeded here.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from functools import lru_cache
+from itertools import islice
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from polygraph.records import Entity, Relation, digest
+from polygraph.records import Relation, digest
+from polygraph.store.protocol import EntityOutline
+from polygraph.store.shared_texts import text_key
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.statements import statements
 
@@ -73,6 +78,41 @@ class VisitedEntity:
 
 MANY_RELATIONS = 500
 """Relations of an entity that an expansion chooses from."""
+_READ_AHEAD = 8
+"""Entities that are read at once with what is likely to be taken at them."""
+_DESCRIPTIONS = 1 << 16
+"""More than a relation has descriptions."""
+
+
+class Edges(NamedTuple):
+    """The edges of an entity: one for each description of a relation, by row of the relation, then description."""
+
+    rows: NDArray[np.int64]
+    """Row of the relation of each edge."""
+    others: NDArray[np.int64]
+    """Row of its other end."""
+    numbers: NDArray[np.int64]
+    """Number of its description among those of the relation."""
+
+    keys: NDArray[np.int64]
+    """A number for each edge, ascending."""
+
+    @classmethod
+    def of(cls, ns: NDArray[np.int64], others: NDArray[np.int64], counts: NDArray[np.int64]) -> "Edges":
+        """Return the edges of relations with their other ends and numbers of descriptions, by row of the relation."""
+        owner = np.repeat(np.arange(len(ns)), counts)
+        numbers = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return cls(ns[owner], others[owner], numbers, ns[owner] * _DESCRIPTIONS + numbers)
+
+    def without(self, keys: Collection[int]) -> "Edges":
+        """Return the edges but for those with some keys."""
+        if not keys or not len(self.keys):
+            return self
+        wanted = np.fromiter(keys, dtype=np.int64)
+        places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        kept = np.ones(len(self.keys), dtype=np.bool_)
+        kept[places[self.keys[places] == wanted]] = False
+        return Edges(*(column[kept] for column in self))
 
 
 class EntityReader:
@@ -80,12 +120,15 @@ class EntityReader:
 
     def __init__(self, index: Snapshot) -> None:
         self._index = index
-        self._entities: dict[int, Entity] = {}
+        self._entities: dict[int, EntityOutline] = {}
+        self._texts: dict[int | str, str] = {}
         self._names: dict[int, str] = {}
-        self._edges: dict[int, list[tuple[int, int, int]]] = {}
+        self._edges: dict[int, Edges] = {}
         self._relations: dict[int, Relation] = {}
+        self._stated: dict[tuple[int, int], tuple[Relation, str, str]] = {}
+        self._read_ahead: set[tuple[str, int]] = set()
 
-    def entity(self, row: int) -> Entity:
+    def entity(self, row: int) -> EntityOutline:
         """Return an entity by row."""
         self.read([row])
         return self._entities[row]
@@ -94,8 +137,15 @@ class EntityReader:
         """Read entities by row, those that are not known yet, so that each is not read alone."""
         unread = [row for row in dict.fromkeys(rows) if row not in self._entities]
         if unread:
-            found = self._index.entities(unread, most_chunks=1)
+            found = self._index.entity_outlines(unread)
             self._entities.update(zip(unread, found, strict=True))
+
+    def texts(self, keys: Iterable[int | str]) -> Mapping[int | str, str]:
+        """Return texts of descriptions by key."""
+        unread = [key for key in dict.fromkeys(keys) if key not in self._texts]
+        if unread:
+            self._texts |= self._index.texts(unread)
+        return self._texts
 
     def names(self, rows: Sequence[int]) -> Mapping[int, str]:
         """Return names of entities by row; what is said of them is not read before they are visited."""
@@ -104,33 +154,53 @@ class EntityReader:
             self._names |= self._index.names_by_row(unread)
         return self._names
 
-    def edges(self, row: int) -> list[tuple[int, int, int]]:
-        """Return the edges of an entity: row, other end and number of the description, in that order.
+    def edges(self, row: int) -> Edges:
+        """Return the edges of an entity.
 
         A relation counts as one edge per description, because the paper's graph keeps parallel edges. Of an entity with
         more than `MANY_RELATIONS` relations the strongest count.
         """
         if row not in self._edges:
-            at = self._index.relations_at([row], most=MANY_RELATIONS)
-            ends = {e.n: e.target if e.source == row else e.source for e in at}
-            counts = self._index.description_counts(sorted(ends))
-            # What is not described, or not by every document, has to be read.
-            unread = [n for n in sorted(ends) if counts is None or not counts[n]]
-            self._relations |= self._index.relations(unread)
-            self._edges[row] = [
-                (n, ends[n], i) for n in sorted(ends) for i in range(self._n_descriptions(n, counts))
-            ]
+            ns, others = self._index.edges_at(row, MANY_RELATIONS)
+            self._edges[row] = Edges.of(ns, others, self._n_descriptions(ns))
         return self._edges[row]
 
-    def _n_descriptions(self, n: int, counts: Mapping[int, int] | None) -> int:
-        if counts is not None and counts[n]:
-            return counts[n]
-        return len(relation_descriptions(self._relations[n])) if n in self._relations else 0
+    def _n_descriptions(self, ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        counts = self._index.description_counts(ns)
+        if counts is None:
+            counts = np.zeros(len(ns), dtype=np.int64)
+        # What is not described, or not by every document, has to be read.
+        unread = ns[counts == 0].tolist()
+        if unread:
+            self._relations |= self._index.relations(unread)
+            described = [
+                len(relation_descriptions(self._relations[n])) if n in self._relations else 0 for n in unread
+            ]
+            counts[counts == 0] = described
+        return counts
 
-    def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
-        """Return relations by row."""
-        self._relations |= self._index.relations([n for n in dict.fromkeys(ns) if n not in self._relations])
-        return {n: self._relations[n] for n in ns}
+    def is_read_ahead(self, name: str, row: int) -> bool:
+        """Tell whether what a pass takes at an entity has been read ahead, and remember that it is."""
+        known = (name, row) in self._read_ahead
+        self._read_ahead.add((name, row))
+        return known
+
+    def stated(self, edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[Relation, str, str]]:
+        """Return what edges state, given by row of the relation and number of the description.
+
+        Returns:
+            The relation, of which little else is read, the text and the id of its chunk.
+        """
+        unread = [key for key in dict.fromkeys(edges) if key not in self._stated]
+        if unread:
+            for key, relation in self._index.single_descriptions(unread).items():
+                (description,) = relation.descriptions
+                self._stated[key] = relation, description.text, description.chunk
+            for n, i in unread:
+                if (n, i) not in self._stated:
+                    # Not described: its predicates or keywords were read when its edges were counted.
+                    self._stated[n, i] = self._relations[n], *relation_descriptions(self._relations[n])[i]
+        return {key: self._stated[key] for key in edges}
 
 
 def relation_descriptions(relation: Relation) -> list[tuple[str, str]]:
@@ -171,6 +241,9 @@ def expand_entities(
     return list(once.values()), expansion.visits
 
 
+_NO_EDGES = Edges.of(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+
+
 class _Expansion:
     """The state of an expansion: what has been collected and visited so far."""
 
@@ -184,8 +257,10 @@ class _Expansion:
     def forget(self) -> None:
         """Forget what has been visited, so that the next pass starts afresh."""
         self._visited: set[int] = set()
-        self._crossed: set[tuple[int, int]] = set()
-        self._texts: set[str] = set()
+        self._crossed: dict[int, set[int]] = {}
+        """Keys of the edges that were followed, by the entities at their ends."""
+        self._taken: set[int | str] = set()
+        """Keys of the texts that were taken."""
 
     def run(self, name: str, seeds: Sequence[int], most: int) -> None:
         """Search until there are `most` descriptions in all, or the queue is empty."""
@@ -197,39 +272,69 @@ class _Expansion:
             row, before = queue.popleft()
             if row in self._visited:
                 continue
+            if not self._reader.is_read_ahead(name, row):
+                self._read_at(name, [row, *self._next(name, queue)], most - len(self.collected))
             self._visited.add(row)
             steps -= 1
             path = (*before, row)
             queue.extend((other, path) for other in self._visit(name, path, most - len(self.collected)))
 
-    def _visit(self, name: str, path: tuple[int, ...], room: int) -> list[int]:
-        """Take what fits at one entity; return the other ends of the edges that were followed."""
-        reader, limits, row = self._reader, self._limits, path[-1]
-        entity = reader.entity(row)
-        if not entity.chunks:  # all of it lies outside the filter
-            return []
-        ids = tuple(reader.entity(r).id for r in path)
-        own = [d for d in entity.descriptions if not self._known(d.text)]
-        edges = [e for e in reader.edges(row) if (e[0], e[2]) not in self._crossed] if limits.edges else []
+    def _next(self, name: str, queue: Iterable[tuple[int, tuple[int, ...]]]) -> list[int]:
+        """Return the next entities of the queue that have to be read."""
+        waiting = dict.fromkeys(row for row, _ in queue if row not in self._visited)
+        unread = (row for row in waiting if not self._reader.is_read_ahead(name, row))
+        return list(islice(unread, _READ_AHEAD - 1))
+
+    def _read_at(self, name: str, rows: Sequence[int], room: int) -> None:
+        """Read at once what would be taken at some entities as things stand; what is taken may change till then."""
+        self._reader.read(rows)
+        chosen = [self._chosen(name, row, room) for row in rows]
+        self._reader.texts(key for own, _ in chosen for key, _ in own)
+        taken = [edge for _, edges in chosen for edge in edges]
+        self._reader.stated([(n, i) for n, _, i in taken])
+        self._reader.names([other for _, other, _ in taken])
+
+    def _chosen(
+        self, name: str, row: int, room: int
+    ) -> tuple[list[tuple[int | str, str]], list[tuple[int, int, int]]]:
+        """Choose what is taken at an entity: its own descriptions, and edges as relation, other end, description."""
+        limits, entity = self._limits, self._reader.entity(row)
+        if not entity.is_visible:
+            return [], []
+        own = [each for each in entity.described if not self._known(each[0])]
+        edges = self._reader.edges(row).without(self._crossed.get(row, ())) if limits.edges else _NO_EDGES
+        n_edges = len(edges.rows)
         most_own = room
         if limits.per_entity:
             room = min(room, limits.per_entity)
-            most_own = room - min(len(edges), room // 2)
+            most_own = room - min(n_edges, room // 2)
         sampled = sample(own, most_own, limits.seed, name, entity.id, "own")
+        places = list(sample_places(n_edges, room - len(sampled), limits.seed, name, entity.id, "edges"))
+        return sampled, list(zip(*(column[places].tolist() for column in edges[:3]), strict=True))
+
+    def _visit(self, name: str, path: tuple[int, ...], room: int) -> list[int]:
+        """Take what fits at one entity; return the other ends of the edges that were followed."""
+        reader, row = self._reader, path[-1]
+        entity = reader.entity(row)
+        if not entity.is_visible:
+            return []
+        ids = tuple(reader.entity(r).id for r in path)
+        sampled, crossed = self._chosen(name, row, room)
         step = CollectedDescription(
             kind="entity", id=entity.id, name=entity.name, text="", chunk="", pass_name=name, path=ids
         )
-        for description in sampled:
-            self._take(replace(step, text=description.text, chunk=description.chunk))
-        crossed = sample(edges, room - len(sampled), limits.seed, name, entity.id, "edges")
+        texts = reader.texts(key for key, _ in sampled)
+        for key, chunk in sampled:
+            self._take(key, replace(step, text=texts[key], chunk=chunk))
         n_new = 0
-        read = reader.relations([n for n, _, _ in crossed])
+        read = reader.stated([(n, i) for n, _, i in crossed])
         names = reader.names([other for _, other, _ in crossed])
         for n, other, i in crossed:
-            self._crossed.add((n, i))
-            relation = read[n]
-            text, chunk = relation_descriptions(relation)[i]
-            if not self._known(text):
+            for end in (row, other):
+                self._crossed.setdefault(end, set()).add(n * _DESCRIPTIONS + i)
+            relation, text, chunk = read[n, i]
+            key = text_key(text)
+            if not self._known(key):
                 n_new += 1
                 source, target = (
                     entity.name if end == entity.id else names[other]
@@ -237,17 +342,20 @@ class _Expansion:
                 )
                 stated = statements(relation.predicates[:1], source, target).removesuffix(".")
                 label = stated or f"{source} and {target}"
-                self._take(replace(step, kind="relation", id=relation.id, name=label, text=text, chunk=chunk))
+                self._take(
+                    key, replace(step, kind="relation", id=relation.id, name=label, text=text, chunk=chunk)
+                )
         self.visits.append(
             VisitedEntity(pass_name=name, entity=entity.id, hops=len(path) - 1, own=len(sampled), edges=n_new)
         )
         return [other for _, other, _ in crossed]
 
-    def _known(self, text: str) -> bool:
-        return self._limits.share_visited and text in self._texts
+    def _known(self, key: int | str) -> bool:
+        # In an index of an earlier version long texts stand for themselves.
+        return self._limits.share_visited and (text_key(key) if isinstance(key, str) else key) in self._taken
 
-    def _take(self, found: CollectedDescription) -> None:
-        self._texts.add(found.text)
+    def _take(self, key: int | str, found: CollectedDescription) -> None:
+        self._taken.add(text_key(key) if isinstance(key, str) else key)
         self.collected.append(found)
 
 
@@ -263,9 +371,16 @@ def sample(items: Sequence[T], most: int, seed: int, *names: str) -> list[T]:
     >>> sample("abcdef", 6, 0), len(sample("abcdef", 2, 0, "mara"))
     (['a', 'b', 'c', 'd', 'e', 'f'], 2)
     """
-    if len(items) <= most:
-        return list(items)
+    return [items[i] for i in sample_places(len(items), most, seed, *names)]
+
+
+# What is read ahead is mostly chosen again.
+@lru_cache(maxsize=4_096)
+def sample_places(n: int, most: int, seed: int, *names: str) -> Sequence[int]:
+    """Return the places of the items that `sample` returns of `n` items, ascending."""
+    if n <= most:
+        return range(n)
     if most <= 0:
-        return []
+        return ()
     random = np.random.default_rng(int(digest(str(seed), *names)[:16], 16))
-    return [items[i] for i in sorted(random.choice(len(items), size=most, replace=False).tolist())]
+    return tuple(sorted(random.choice(n, size=most, replace=False).tolist()))

@@ -11,7 +11,7 @@ from polygraph.tasks.offline.sentences import Passage
 _SPANS = 5
 """Most passages that one row is traced to."""
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
-_NO_CHUNKS: Mapping[str, Chunk] = MappingProxyType({})
+_NO_SPANS: Mapping[str, Span] = MappingProxyType({})
 
 
 def entity_evidence(
@@ -20,7 +20,7 @@ def entity_evidence(
     why: str,
     index: Snapshot,
     texts: RowTexts,
-    known: Mapping[str, Chunk] = _NO_CHUNKS,
+    known: Mapping[str, Span] = _NO_SPANS,
 ) -> Evidence:
     """Make evidence of an entity, traced to the passages that describe it; `known` as for `spans_of`."""
     return Evidence(
@@ -39,7 +39,7 @@ def relation_evidence(
     why: str,
     index: Snapshot,
     texts: RowTexts,
-    known: Mapping[str, Chunk] = _NO_CHUNKS,
+    known: Mapping[str, Span] = _NO_SPANS,
 ) -> Evidence:
     """Make evidence of a relation, traced to the passages that describe it; `known` as for `spans_of`."""
     return Evidence(
@@ -53,15 +53,23 @@ def relation_evidence(
 
 
 def triple_evidence(
-    triple: Triple, score: float, why: str, index: Snapshot, names: Mapping[str, str] = _NO_NAMES
+    triple: Triple,
+    score: float,
+    why: str,
+    index: Snapshot,
+    names: Mapping[str, str] = _NO_NAMES,
+    known: Mapping[str, Span] = _NO_SPANS,
 ) -> Evidence:
-    """Make evidence of a triple, traced to the passages that state it; `names` of its ends by id."""
+    """Make evidence of a triple, traced to the passages that state it.
+
+    `names` are those of its ends by id, `known` as for `spans_of`.
+    """
     return Evidence(
         kind="relation",
         id=triple.id,
         text=triple_line(triple, names),
         score=score,
-        spans=spans_of(triple.chunks[:_SPANS], index),
+        spans=spans_of(_described_in(triple), index, known),
         why=why,
     )
 
@@ -85,10 +93,7 @@ def ordered_rows(
     texts.entities(entities)
     texts.relations(relations)
     n, m = len(entities), len(relations)
-    # Hundreds of rows rest on a few passages: each passage is read once.
-    rows: Sequence[Entity | Relation] = [*entities, *relations]
-    ids = dict.fromkeys(chunk for row in rows for chunk in _described_in(row))
-    known = {chunk.id: chunk for chunk in index.chunks_by_id(list(ids))}
+    known = spans_of_rows([*entities, *relations], index)
     return (
         tuple(
             entity_evidence(e, float(n - i), whys[e.id], index, texts, known) for i, e in enumerate(entities)
@@ -112,24 +117,36 @@ def report_evidence(report: Report, score: float, why: str, index: Snapshot) -> 
     )
 
 
-def _described_in(row: Entity | Relation) -> Sequence[str]:
-    return [d.chunk for d in row.descriptions][:_SPANS] or row.chunks[:1]
+def _described_in(row: Entity | Relation | Triple) -> Sequence[str]:
+    if isinstance(row, Triple):
+        return row.chunks[:_SPANS]
+    return [d.chunk for d in row.descriptions[:_SPANS]] or row.chunks[:1]
 
 
 def spans_of(
-    chunks: Iterable[str], index: Snapshot, known: Mapping[str, Chunk] = _NO_CHUNKS
+    chunks: Iterable[str], index: Snapshot, known: Mapping[str, Span] = _NO_SPANS
 ) -> tuple[Span, ...]:
     """Return the spans of whole chunks, in the order given, each once.
 
     Args:
         chunks: ids.
         index: the snapshot they come from.
-        known: chunks that have been read already, by id; the others are read from the index.
+        known: spans of chunks that have been read already, by id; the others are read from the index.
     """
     wanted = list(dict.fromkeys(chunks))
     at_hand = [known[chunk] for chunk in wanted if chunk in known]
-    found = at_hand if len(at_hand) == len(wanted) else index.chunks_by_id(wanted)
-    return tuple(Span(c.document, c.id, c.start, c.end) for c in found)
+    if len(at_hand) == len(wanted):
+        return tuple(at_hand)
+    return tuple(index.spans(wanted).values())
+
+
+def spans_of_rows(rows: Iterable[Entity | Relation | Triple], index: Snapshot) -> dict[str, Span]:
+    """Return the spans of the chunks that rows of the graph are traced to, by id.
+
+    Hundreds of rows rest on a few passages: each passage is read once.
+    """
+    ids = dict.fromkeys(chunk for row in rows for chunk in _described_in(row))
+    return index.spans(ids)
 
 
 def passages_of(

@@ -7,18 +7,19 @@ Evidence beyond the budget is not shown, so the agent never knows more than it c
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from polygraph.models import Models
 from polygraph.prompts import FENCES, neutralize, one_line
 from polygraph.records import Entity, Evidence, Triple
-from polygraph.retrieve.evidence import entity_evidence, triple_evidence
+from polygraph.retrieve.evidence import entity_evidence, spans_of_rows, triple_evidence
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import AgentAction
 from polygraph.text.normalize import normalize_name
 from polygraph.text.tokens import count_tokens
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, shared_stems
 
 FEATURES = ("description", "type", "aliases", "sources")
 _LABELS = FENCES["transcript"]
@@ -33,6 +34,16 @@ _MANY_TRIPLES = 2_000
 """Triples of a node that an action chooses from: of more the strongest, ties by row."""
 _HEAD_TOKENS = 3
 """Tokens that the packed context adds to each item."""
+
+
+class _Edges(NamedTuple):
+    """The triples of a node that an action reads."""
+
+    node: str
+    """Its id."""
+    triples: list[Triple]
+    n_unread: int
+    """Number of others that it has."""
 
 
 class GraphTools:
@@ -62,6 +73,7 @@ class GraphTools:
         max_tokens: int,
     ) -> None:
         self._asked = set(content_stems(question))
+        self._found: dict[str, list[tuple[Entity, float, str]]] = {}
         self._index = index
         self._texts = RowTexts(index, question)
         self._models = models
@@ -84,6 +96,11 @@ class GraphTools:
 
     def find(self, text: str) -> list[tuple[Entity, float, str]]:
         """Find nodes by exact name, then by cosine with name and description; at most `k`, with score and reason."""
+        if text not in self._found:
+            self._found[text] = self._nearest(text)
+        return self._found[text]
+
+    def _nearest(self, text: str) -> list[tuple[Entity, float, str]]:
         named = self._index.entities_named([text]).get(text, []) if self._exact_names else []
         found = dict.fromkeys(named, (1.0, "bears this name"))
         for hit in self._index.search_entities(embed_names([text], self._models)[0], self._k):
@@ -108,9 +125,11 @@ class GraphTools:
         found = self.find(text)
         if not found:
             return "error: the graph has no node"
+        known = spans_of_rows([e for e, _, _ in found], self._index)
+        self._texts.entities([e for e, _, _ in found])
         return self._show(
             [
-                entity_evidence(e, score, f"{why}: {reason}", self._index, self._texts)
+                entity_evidence(e, score, f"{why}: {reason}", self._index, self._texts, known)
                 for e, score, reason in found
             ],
             [f"node {e.id!r}" for e, _, _ in found],
@@ -139,20 +158,22 @@ class GraphTools:
         found = self._edges(act)
         if isinstance(found, str):
             return found
-        node, triples, unread = found
-        n = len({t.target if t.source == node else t.source for t in triples})
-        return f"{'at least ' if unread else ''}{n} {'neighbour' if n == 1 else 'neighbours'}"
+        n = len({t.target if t.source == found.node else t.source for t in found.triples})
+        return f"{'at least ' if found.n_unread else ''}{n} {'neighbour' if n == 1 else 'neighbours'}"
 
     def _check(self, act: AgentAction, why: str) -> str:
         """List the triples between a node and its neighbours, by weight."""
-        found = self._edges(act)
+        found = self._edges(act, most=self._neighbours)
         if isinstance(found, str):
             return found
-        _, triples, unread = found
-        ordered = sorted(triples, key=lambda t: (-t.weight, t.id))[: self._neighbours]
+        ordered = sorted(found.triples, key=lambda t: (-t.weight, t.id))[: self._neighbours]
         self.triples += ordered
-        items = [triple_evidence(t, t.weight, f"{why}: weight {t.weight:g}", self._index) for t in ordered]
-        cut = len(triples) - len(ordered) + unread
+        known = spans_of_rows(ordered, self._index)
+        items = [
+            triple_evidence(t, t.weight, f"{why}: weight {t.weight:g}", self._index, known=known)
+            for t in ordered
+        ]
+        cut = len(found.triples) - len(ordered) + found.n_unread
         return self._show(items) + (f"\n({cut} more are not listed)" if cut else "")
 
     # --- lookup -------------------------------------------------------------------------------------
@@ -174,27 +195,31 @@ class GraphTools:
             )
         return found[0]
 
-    def _edges(self, act: AgentAction) -> tuple[str, list[Triple], int] | str:
+    def _edges(self, act: AgentAction, most: int | None = None) -> "_Edges | str":
         """Look up the triples at a node with the requested edge type; return an error message if there is none.
 
-        Returns:
-            The id of the node, its triples, and how many more it has: of more than `_MANY_TRIPLES`, the strongest are
-            read.
+        Args:
+            act: names the node and the type.
+            most: of triples of any type, only these many are needed, the strongest; ties by id.
         """
         node = self._node(act.node)
         if isinstance(node, str):
             return node
         row, entity = node
-        places = self._index.triple_rows_at([row])
+        rows = self._index.triple_rows_at([row])
         # A filter may hide the strongest, and how many others there are.
-        unread = 0 if self._index.scope else max(0, len(places) - _MANY_TRIPLES)
+        unread = 0 if self._index.scope else max(0, len(rows) - _MANY_TRIPLES)
         if unread:
-            places = self._index.strongest_triples_at(row, _MANY_TRIPLES)
-        triples = self._index.triples(places)
+            rows = self._index.strongest_triples_at(row, _MANY_TRIPLES)
         kind = act.argument.casefold().strip()
+        if kind in _ANY and most is not None and not self._index.scope:
+            needed = self._index.with_strongest_triples(rows, most)
+            unread += len(rows) - len(needed)
+            rows = needed
+        triples = self._index.triples(rows.tolist())
         every = list(triples.values())
         if kind in _ANY:
-            return (entity.id, every, unread) if every else f"error: {entity.id!r} has no neighbours"
+            return _Edges(entity.id, every, unread) if every else f"error: {entity.id!r} has no neighbours"
         chosen = [t for t in every if t.predicate.casefold() == kind]
         if not chosen:
             sides = self._index.triple_ends(list(triples))
@@ -203,7 +228,7 @@ class GraphTools:
             types = {n: e.type for n, e in zip(ends, self._index.entities(ends, most_chunks=1), strict=True)}
             chosen = [t for n, t in triples.items() if types[others[n]] == kind]
         if chosen:
-            return entity.id, chosen, unread
+            return _Edges(entity.id, chosen, unread)
         kinds = Counter(t.predicate for t in every)
         listed = one_line(", ".join(sorted(kinds, key=lambda p: (-kinds[p], p))[:_KINDS_NAMED])) or "none"
         return f"error: {entity.id!r} has no edge of the kind {act.argument!r}; it has: {listed}"
@@ -219,7 +244,7 @@ class GraphTools:
             said = dict.fromkeys(d.chunk for d in entity.descriptions)
             cited = tuple(dict.fromkeys([*said, *cited[:_MANY_SOURCES]]))
         chunks = self._index.chunks_by_id(cited)
-        shared = [len(self._asked.intersection(content_stems(c.text))) for c in chunks]
+        shared = [len(shared_stems(self._asked, c.text)) for c in chunks]
         order = sorted(range(len(chunks)), key=lambda i: (-shared[i], i))[: self._sources]
         return list(
             chunk_evidence(

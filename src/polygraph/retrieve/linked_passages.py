@@ -8,7 +8,8 @@ import numpy as np
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.store.vectors import Hit
+from polygraph.text.words import content_stems, count_shared_stems
 
 MANY_PASSAGES = 500
 """An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
@@ -16,7 +17,9 @@ NEAREST = 500
 """Passages nearest to the question, of which those that mention a hub are considered."""
 
 
-def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapshot) -> list[Sequence[str]]:
+def consider_passages(
+    entities: Sequence[Entity], vector: Vectors, index: Snapshot, nearest: Sequence[Hit] | None = None
+) -> list[Sequence[str]]:
     """Return the passages of each entity that can rank high for a question.
 
     All, if they are not more than `MANY_PASSAGES`. Of a hub, those that its descriptions come from and those that are
@@ -27,6 +30,7 @@ def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapsh
         entities: read with at least ``MANY_PASSAGES + 1`` of their chunks.
         vector: the question, embedded like the chunks, shape ``(dimension,)``.
         index: with `chunk_vectors`.
+        nearest: at least the `NEAREST` passages, if they are known; they are searched only if there is a hub.
 
     Returns:
         Chunk ids in the order of the index; of a hub, those of its descriptions first.
@@ -35,18 +39,23 @@ def consider_passages(entities: Sequence[Entity], vector: Vectors, index: Snapsh
     if not hubs:
         return [e.chunks for e in entities]
     rows = index.entity_rows([e.id for e in hubs])
-    hits = sorted(hit.n for hit in index.search_chunks(vector, NEAREST))
-    near = index.chunk_ids(hits)
+    found_near = index.search_chunks(vector, NEAREST) if nearest is None else nearest[:NEAREST]
+    hits = sorted(hit.n for hit in found_near)
+    there = {
+        hub.id: [
+            n for n, is_there in zip(hits, index.mentioned_in(rows[hub.id], hits), strict=True) if is_there
+        ]
+        for hub in hubs
+    }
+    near = sorted({n for some in there.values() for n in some})
+    ids = dict(zip(near, index.chunk_ids(near), strict=True))
     found: list[Sequence[str]] = []
     for entity in entities:
         if len(entity.chunks) <= MANY_PASSAGES:
             found.append(entity.chunks)
             continue
-        there = index.mentioned_in(rows[entity.id], hits)
         said = [d.chunk for d in entity.descriptions]
-        found.append(
-            list(dict.fromkeys([*said, *(c for c, is_there in zip(near, there, strict=True) if is_there)]))
-        )
+        found.append(list(dict.fromkeys([*said, *(ids[n] for n in there[entity.id])])))
     return found
 
 
@@ -147,10 +156,13 @@ def rank_by_statements(
     n_words: dict[str, int] = {}
     for row in rows:
         of_names = asked & set(content_stems(_names(row, names or {})))
-        others = asked - of_names
-        for description in row.descriptions:
-            n = len(of_names) + len(shared_stems(others, description.text))
-            n_words[description.chunk] = max(n, n_words.get(description.chunk, 0))
+        counts = count_shared_stems(asked - of_names, [d.text for d in row.descriptions])
+        for description, n in zip(row.descriptions, counts, strict=True):
+            n_words[description.chunk] = max(len(of_names) + n, n_words.get(description.chunk, 0))
+    if most is not None and 0 < most < len(chunks):
+        # Words count before cosines, so that passages with fewer words than the last one returned need not be read.
+        least = sorted((n_words.get(chunk, 0) for chunk in chunks), reverse=True)[most - 1]
+        chunks = [chunk for chunk in chunks if n_words.get(chunk, 0) >= least]
     numbers = index.chunk_rows(chunks)
     ids, ns = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
     cosines = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)

@@ -1,7 +1,7 @@
 """Pack evidence into a context within a token budget, with a record of what was truncated."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from polygraph.prompts import neutralize
 from polygraph.records import Cut, Evidence, EvidenceKind
@@ -23,6 +23,8 @@ class Block:
     """Best first."""
     share: float = 1.0
     """Share of the whole budget, in [0, 1]; what earlier blocks leave unused is added."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Tokens of items by id, as far as they are known; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Packed:
     cuts: tuple[Cut, ...]
 
 
-def pack(blocks: Sequence[Block], *, max_tokens: int, counts: Mapping[str, int] | None = None) -> Packed:
+def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
     """Take items in order until the budget of their block is used up.
 
     Items are taken whole. The first that does not fit ends its block, so that a long good item is never skipped in
@@ -46,7 +48,6 @@ def pack(blocks: Sequence[Block], *, max_tokens: int, counts: Mapping[str, int] 
     Args:
         blocks: in the order of the context.
         max_tokens: budget of the whole context.
-        counts: tokens of items by id, as far as they are known; the others are counted.
     """
     lines: list[str | Evidence] = []
     evidence: list[Evidence] = []
@@ -59,7 +60,7 @@ def pack(blocks: Sequence[Block], *, max_tokens: int, counts: Mapping[str, int] 
         granted += block.share * max_tokens
         budget = min(int(granted), max_tokens) - used
         heading = count_tokens(block.heading) + 1 if block.heading else 0
-        taken, cost = _take(block.items, budget - heading, counts or {})
+        taken, cost = _take(block.items, budget - heading, block.counts)
         if taken:
             if block.heading:
                 lines.append(block.heading)
@@ -69,7 +70,7 @@ def pack(blocks: Sequence[Block], *, max_tokens: int, counts: Mapping[str, int] 
             used += cost + heading
         left = block.items[len(taken) :]
         if left:
-            cuts.append(_cut(left, budget, counts or {}))
+            cuts.append(_cut(left, budget, block.counts))
     context = _written(lines, [block.heading for block in blocks])
     return Packed(context=context, evidence=tuple(evidence), n_tokens=used, cuts=tuple(cuts))
 
@@ -80,11 +81,18 @@ def fitting(texts: Sequence[str], max_tokens: int) -> int:
     >>> fitting(["The tide turns.", "The tide turns.", "A"], 16)
     2
     """
-    for taken, text in enumerate(texts):
-        max_tokens -= count_tokens(text) + _HEAD_TOKENS
+    return fitting_counts(map(count_tokens, texts), max_tokens)
+
+
+def fitting_counts(counts: Iterable[int], max_tokens: int) -> int:
+    """Count as `fitting` does texts with so many tokens each."""
+    taken = 0
+    for count in counts:
+        max_tokens -= count + _HEAD_TOKENS
         if max_tokens < 0:
-            return taken
-    return len(texts)
+            break
+        taken += 1
+    return taken
 
 
 def _written(lines: Sequence[str | Evidence], headings: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.statements import RELATED_TO, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.text.words import content_stems, count_shared_stems
 
 ROW_TOKENS = 160
 """Longest row of a table, so that a table holds many."""
@@ -46,7 +46,6 @@ class RowTexts:
         self._dates: dict[str, str] = {}
         self._entities: dict[str, str] = {}
         self._relations: dict[str, str] = {}
-        self._shared: dict[str, set[str]] = {}
 
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
@@ -104,17 +103,26 @@ class RowTexts:
 
     def _said(self, row: Entity | Relation, names: Sequence[str], room: int) -> str:
         descriptions = _parts_that_fit(row.descriptions, room)
-        chosen = self._chosen(descriptions, names, room)
-        if not chosen:
+        if not descriptions:
             return row.summary
+        costs = self._costs(descriptions)
+        if sum(costs) <= room:
+            return self._dated(descriptions)
+        # The words of the name do not count, since all descriptions are about it.
+        asked = self._asked - {stem for name in names for stem in content_stems(name)}
+        turns = in_turns(descriptions)[:_MAX_COMPARED]
+        counts = count_shared_stems(asked, [descriptions[n].text for n in turns])
+        shared = dict(zip(turns, counts, strict=True))
+        if any(counts):
+            # Sorting is stable, so that those with equally many shared words stay in turns.
+            turns.sort(key=lambda n: -shared[n])
+        chosen = _fitting(turns, costs, room)
         if row.summary and len(chosen) < len(descriptions) and len(row.summary) <= room:
             # A model wrote the summary from all of them; what the question asks for is added from the documents.
-            asked = self._asked - {stem for name in names for stem in content_stems(name)}
             left = room - len(row.summary) - 1
-            more = list(self._chosen(descriptions, names, left)) if asked else []
-            more = [d for d in more if asked & self._asked_in(d.text) and self._cost(d) <= left]
-            return f"{row.summary} {self._dated(more)}" if more else row.summary
-        return self._dated(chosen)
+            more = [n for n in _fitting([n for n in turns if shared[n]], costs, left) if costs[n] <= left]
+            return f"{row.summary} {self._dated([descriptions[n] for n in more])}" if more else row.summary
+        return self._dated([descriptions[n] for n in chosen])
 
     def _dated(self, chosen: Sequence[Description]) -> str:
         """Write statements one after the other, with the date of their document."""
@@ -129,54 +137,27 @@ class RowTexts:
             parts.append(said)
         return " ".join(parts)
 
-    def _chosen(
-        self, descriptions: Sequence[Description], names: Sequence[str], room: int
-    ) -> Sequence[Description]:
-        """Choose what fits, by shared words with the question, then in turns over documents; in their own order.
-
-        The words of the name do not count, since all descriptions are about it.
-        """
-        if sum([len(d.text) + 1 for d in descriptions]) <= room:
-            self._read_dates(descriptions)
-            if sum(map(self._cost, descriptions)) <= room:
-                return descriptions
-        asked = self._asked - {stem for name in names for stem in content_stems(name)}
-        turns = in_turns(descriptions)[:_MAX_COMPARED]
-        shared = {n: len(asked & self._asked_in(descriptions[n].text)) if asked else 0 for n in turns}
-        self._read_dates([descriptions[n] for n in turns])
-        kept: list[int] = []
-        # Sorting is stable, so that those with equally many shared words stay in turns.
-        for n in sorted(turns, key=lambda n: -shared[n]):
-            cost = self._cost(descriptions[n])
-            if cost <= room or not kept:
-                kept.append(n)
-                room -= cost
-        return [descriptions[n] for n in sorted(kept)]
-
-    def _asked_in(self, text: str) -> set[str]:
-        """Return the words of the question in a text, which may describe several rows."""
-        found = self._shared.get(text)
-        if found is None:
-            found = self._shared[text] = shared_stems(self._asked, text)
-        return found
-
-    def _cost(self, description: Description) -> int:
-        """Return the characters of a statement with its date."""
-        date = self._dates[description.chunk]
-        return len(description.text) + 1 + (len(date) + 3 if date else 0)
+    def _costs(self, descriptions: Sequence[Description]) -> list[int]:
+        """Return the characters of statements, each with its date."""
+        self._read_dates(descriptions)
+        dates = [self._dates[d.chunk] for d in descriptions]
+        if not any(dates):
+            return [len(d.text) + 1 for d in descriptions]
+        return [
+            len(d.text) + 1 + (len(date) + 3 if date else 0)
+            for d, date in zip(descriptions, dates, strict=True)
+        ]
 
     def _read_dates_of(self, rows: Iterable[Entity | Relation]) -> None:
         self._read_dates([d for row in rows for d in row.descriptions])
 
     def _read_dates(self, descriptions: Sequence[Description]) -> None:
         """Read the dates of the documents of some descriptions, by chunk."""
-        missing = {d.chunk: document_of(d) for d in descriptions if d.chunk not in self._dates}
+        dates = self._dates
+        missing = {d.chunk: document_of(d) for d in descriptions if d.chunk not in dates}
         if missing:
-            headings = self._index.headings(list(missing.values()))
-            self._dates |= {
-                chunk: headings[document].date if document in headings else ""
-                for chunk, document in missing.items()
-            }
+            found = self._index.dates(list(missing.values()))
+            self._dates |= {chunk: found.get(document, "") for chunk, document in missing.items()}
 
 
 def _cut(text: str) -> str:
@@ -189,8 +170,30 @@ def _cut(text: str) -> str:
     return text[: ends[-1]] if ends and ends[-1] > len(kept) // 2 else f"{kept.rpartition(' ')[0] or kept} …"
 
 
+def _fitting(ranked: Sequence[int], costs: Sequence[int], room: int) -> list[int]:
+    """Return which of some statements fit, ascending: the first in any case, then each that the others leave room for.
+
+    Args:
+        ranked: positions of the statements, best first.
+        costs: of all statements.
+        room: for those that are returned.
+    """
+    kept: list[int] = []
+    least = min(costs, default=0)
+    for n in ranked:
+        if costs[n] <= room or not kept:
+            kept.append(n)
+            room -= costs[n]
+            if room < least:
+                break
+    return sorted(kept)
+
+
 def _parts_that_fit(descriptions: Sequence[Description], room: int) -> Sequence[Description]:
     """Return different statements, those that do not fit as their sentences."""
+    texts = {d.text for d in descriptions}
+    if len(texts) == len(descriptions) and max(map(len, texts), default=0) < room:
+        return descriptions
     parts = (
         part
         for d in descriptions

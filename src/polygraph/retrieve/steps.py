@@ -231,7 +231,7 @@ def pack_chunks(
     headings = index.headings([c.document for c in chunks])
     items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], headings)
     counts = index.passage_tokens([c.id for c in chunks])
-    packed = pack([Block(heading="", items=items)], max_tokens=max_tokens, counts=counts)
+    packed = pack([Block(heading="", items=items, counts=counts)], max_tokens=max_tokens)
     if not hits and index.scope:
         empty_because += f"; the filter {index.scope} may exclude what would match"
     return retrieved(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 import numpy as np
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
@@ -110,9 +110,7 @@ async def show_model(model: str, state: State, _: Reader) -> dict[str, Any]:
 
 
 @router.post("/chat/completions", response_model=None)
-async def complete(
-    body: ChatRequest, request: Request, state: State, principal: Reader
-) -> dict[str, Any] | StreamingResponse:
+async def complete(body: ChatRequest, request: Request, state: State, principal: Reader) -> Response:
     """Answer the last message of the user with citations, in the form of a chat completion."""
     served, method = _find(state, body.model)
     question, history = _conversation(body.messages)
@@ -120,7 +118,7 @@ async def complete(
     log = answering.start(state, served, principal, asked, streams=body.stream)
     form = _Form(body.model, served, str(request.base_url), log, page=state.settings.page)
     if not body.stream:
-        return form.whole(await answering.result(log, request))
+        return state.json(form.whole(await answering.result(log, request)))
     wants_usage = body.stream_options is not None and body.stream_options.include_usage
     chunks = form.chunks(state.settings.heartbeat_s, wants_usage)
     return StreamingResponse(chunks, media_type=MEDIA_TYPE, headers={"x-accel-buffering": "no"})

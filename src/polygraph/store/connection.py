@@ -291,6 +291,10 @@ class Connection:
         """Return the columns of a table; none if it does not exist, as in an index of an earlier version."""
         return [name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))]
 
+    def indexed_by(self, index: str) -> str:
+        """Return what stands behind the table of a query that must read an index; empty if there is no such index."""
+        return f"INDEXED BY {index}" if self.rows("SELECT 1 FROM pragma_index_info(?)", (index,)) else ""
+
     def pieces(self, table: str, column: str, key: str) -> Iterator[bytes]:
         """Yield the bytes of a long text in the row whose ``id`` is a key."""
         ((row,),) = self.rows(f"SELECT rowid FROM {table} WHERE id = ?", (key,))  # noqa: S608

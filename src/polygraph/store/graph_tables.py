@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Literal
 
 from polygraph.arrays import text_hash
-from polygraph.records import Entity, Relation, Triple
+from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.protocol import (
     EntityOrder,
+    EntityOutline,
     EntityOverview,
     LostRelation,
     Merge,
@@ -17,7 +19,16 @@ from polygraph.store.protocol import (
     SummaryKind,
     WrittenSummary,
 )
-from polygraph.store.serialization import dump, entity_of, load, load_strings, relation_of, triple_of
+from polygraph.store.serialization import (
+    dump,
+    entity_of,
+    first_strings,
+    load,
+    load_strings,
+    relation_of,
+    triple_of,
+    whole_strings,
+)
 from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import Row, SqlConnection, in_batches
 from polygraph.text.normalize import normalize_name
@@ -198,6 +209,42 @@ class GraphTables:
         found = self._db.by_key(f"{self._entities} WHERE e.n IN", rows, lambda row: row)
         return [entity_of(row, most_chunks) for row in self._with_descriptions(found, 5)]
 
+    def entity_heads(self, rows: Sequence[int], *, most_chunks: int) -> list[Entity]:
+        """Return entities by row, in the order asked for, with the first of their chunks, and 0 as their degree.
+
+        Of an entity with many thousands of chunks much less is read than by `entities_by_row`: columns behind a long
+        one can only be reached through it.
+        """
+        columns = "e.n, e.id, e.name, e.type, e.aliases, e.descriptions, '[]', 0"
+        found = self._db.by_key(
+            f"{self._entities.replace('e.*', columns)} WHERE e.n IN", rows, lambda row: row
+        )
+        return [
+            replace(entity_of(row), chunks=self._first_chunks(row[1], most_chunks))
+            for row in self._with_descriptions(found, 5)
+        ]
+
+    def entity_outlines(self, rows: Sequence[int]) -> list[EntityOutline]:
+        """Return what says which texts describe some entities, by row, in the order asked for."""
+        query = "SELECT n, id, name, descriptions FROM entities WHERE n IN"
+        return [
+            EntityOutline(i, name, [(key, chunk) for key, chunk in load(described)])
+            for _, i, name, described in self._db.by_key(query, rows, lambda row: row)
+        ]
+
+    def texts(self, keys: Sequence[int | str]) -> dict[int | str, str]:
+        """Return the texts of some keys of `entity_outlines`."""
+        return self._texts.find(keys)
+
+    def _first_chunks(self, entity: str, most: int) -> tuple[str, ...]:
+        read = b""
+        for piece in self._db.pieces("entities", "chunks", entity):
+            read += piece
+            found = first_strings(f"{whole_strings(read.decode('utf-8', 'ignore'))}]", most)
+            if len(found) == most:
+                return found
+        return first_strings(read.decode("utf-8"), most)
+
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
         yield from map(
@@ -231,6 +278,10 @@ class GraphTables:
     def names_by_row(self, rows: Sequence[int]) -> dict[int, str]:
         """Return names by entity row; unknown rows are left out."""
         return dict(self._db.by_key("SELECT n, name FROM entities WHERE n IN", rows, lambda row: row))
+
+    def ids_by_row(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return ids by entity row; unknown rows are left out."""
+        return dict(self._db.by_key("SELECT n, id FROM entities WHERE n IN", rows, lambda row: row))
 
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return row numbers by entity id; unknown ids are left out."""
@@ -386,6 +437,41 @@ class GraphTables:
         """Return the number of descriptions of some relations by row, without reading their texts."""
         query = f"SELECT n, {self._db.dialect.list_length('descriptions')} FROM relations WHERE n IN"  # noqa: S608
         return dict(self._db.by_key(query, rows, lambda row: row))
+
+    def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
+        """Return relations with one of their descriptions each, see `store.protocol.GraphReader`."""
+        query = (
+            "SELECT r.n, s.id, t.id, r.predicates, r.descriptions, r.weight FROM relations r "
+            "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target WHERE r.n IN"
+        )
+        rows = {row[0]: row for row in self._db.where_in(query, list(dict.fromkeys(n for n, _ in keys)))}
+        described = {n: load(row[4]) for n, row in rows.items()}
+        there = [(n, i) for n, i in keys if n in rows and i < len(described[n])]
+        texts = self._texts.find([described[n][i][0] for n, i in there])
+        found = {}
+        for n, i in there:
+            _, source, target, predicates, _, weight = rows[n]
+            text, chunk = described[n][i]
+            found[n, i] = Relation(
+                id=f"{source} | {target}",
+                source=source,
+                target=target,
+                predicates=tuple(load(predicates)),
+                keywords=(),
+                descriptions=(Description(texts[text], chunk),),
+                weight=weight,
+                chunks=(),
+            )
+        return found
+
+    def relation_columns(self) -> Iterator[tuple[int, int, int]]:
+        """Yield every relation as ``(source row, target row, number of descriptions)``, by row."""
+        length = self._db.dialect.list_length("descriptions")
+        yield from self._db.iterate(f"SELECT source, target, {length} FROM relations ORDER BY n")  # noqa: S608
+
+    def triple_columns(self) -> Iterator[tuple[int, int, str, float]]:
+        """Yield every triple as ``(subject row, object row, predicate, weight)``, by row."""
+        yield from self._db.iterate("SELECT source, target, predicate, weight FROM triples ORDER BY n")
 
     def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each chunk states, without reading their texts."""

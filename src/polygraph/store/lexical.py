@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.store.atomic_files import write_folder
+from polygraph.store.kept_rows import KeptRows
 from polygraph.store.vectors import Hit
 
 ANALYSER = "words-cjk2-english-1"
@@ -26,6 +27,8 @@ _ASCII = str.maketrans({c: c.lower() if c.isalnum() or c == "'" else " " for c i
 """Letters in lower case, digits and apostrophes as they are, anything else a space."""
 _MAX_TERMS = 256
 """Distinct terms of a question that are searched; no real question has more."""
+_NUMBERS_KEPT = 50_000
+"""Chunks whose rows are kept in memory by where the index has them: reading one takes as long as scoring many."""
 _HEAP_BYTES = 32_000_000
 """Memory of the writer; ranks and scores do not depend on the number of segments that it writes."""
 
@@ -98,6 +101,7 @@ class LexicalIndex:
         _register(index)
         self._index = index
         self._searcher = index.searcher()
+        self._numbers = KeptRows[tuple[int, int], int](_NUMBERS_KEPT)
 
     @classmethod
     def open(cls, folder: Path) -> "LexicalIndex":
@@ -147,17 +151,27 @@ class LexicalIndex:
         # Ties at the cut-off and rows that are not allowed need a longer list: ask for more until it is long enough.
         limit = min(total, max(2 * k, k + 32))
         while True:
-            hits = list(self._hits(query, limit))
+            found = self._searcher.search(query, limit, count=False).hits
+            scores = [round(float(score), 4) for score, _ in found]
+            complete = limit >= total or len(found) < limit
+            # Without a filter, what scores less than the k-th is not read.
+            last = k if allowed is None else len(found)
+            while last < len(found) and scores[last] == scores[k - 1]:
+                last += 1
+            hits = self._hits(found[:last], scores)
             usable = hits if allowed is None else [hit for hit in hits if allowed[hit.n]]
-            complete = limit >= total or len(hits) < limit
-            if complete or (len(usable) > k and usable[k - 1].score > hits[-1].score):
+            if complete or (len(usable) >= k and usable[k - 1].score > scores[-1]):
                 return sorted(usable, key=lambda hit: (-hit.score, hit.n))[:k]
             limit = min(total, 4 * limit)
 
-    def _hits(self, query: Any, limit: int) -> Iterator[Hit]:
-        found = self._searcher.search(query, limit, count=False).hits
-        for score, address in found:
-            yield Hit(int(self._searcher.doc(address)["n"][0]), round(float(score), 4))
+    def _hits(self, found: Sequence[tuple[float, Any]], scores: Sequence[float]) -> list[Hit]:
+        addresses = {(address.segment_ord, address.doc): address for _, address in found}
+
+        def read(places: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
+            return {place: int(self._searcher.doc(addresses[place])["n"][0]) for place in places}
+
+        numbers = self._numbers.read(addresses, read)
+        return [Hit(n, score) for n, score in zip(numbers.values(), scores, strict=False)]
 
     def _query(self, question: str) -> Any:
         import tantivy

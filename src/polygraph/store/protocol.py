@@ -75,6 +75,17 @@ EntityOrder: TypeAlias = Literal["mentions", "name"]
 """By number of chunks, descending, then id; or by name, then id."""
 
 
+class EntityOutline(NamedTuple):
+    """An entity whose descriptions are not read."""
+
+    id: str
+    name: str
+    described: Sequence[tuple[int | str, str]]
+    """Of each description the key of its text, see `shared_texts.text_key`, and the id of its chunk."""
+    is_visible: bool = True
+    """Whether something of it is within the filter."""
+
+
 class EntityOverview(NamedTuple):
     """An entity, without its texts."""
 
@@ -124,6 +135,9 @@ class DocumentReader(Protocol):
 
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of some documents by id."""
+
+    def dates(self, documents: Sequence[str]) -> dict[str, str]:
+        """Return the dates of some documents by id, as their headings have them; unknown ids are left out."""
 
     def hashes(self) -> dict[str, tuple[str, str]]:
         """Return root and content hash of every document by id."""
@@ -296,6 +310,15 @@ class GraphReader(Protocol):
     def entity_statements(self) -> Iterator[Entity]:
         """Yield every entity, by row, without aliases and chunks; descriptions only if there is no summary."""
 
+    def entity_heads(self, rows: Sequence[int], *, most_chunks: int) -> list[Entity]:
+        """Return entities by row, in the order asked for, with the first of their chunks, and 0 as their degree."""
+
+    def entity_outlines(self, rows: Sequence[int]) -> list[EntityOutline]:
+        """Return what says which texts describe some entities, by row, in the order asked for."""
+
+    def texts(self, keys: Sequence[int | str]) -> dict[int | str, str]:
+        """Return the texts of some keys of `entity_outlines`."""
+
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, by row."""
 
@@ -304,6 +327,9 @@ class GraphReader(Protocol):
 
     def names_by_row(self, rows: Sequence[int]) -> dict[int, str]:
         """Return names by entity row; unknown rows are left out."""
+
+    def ids_by_row(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return ids by entity row; unknown rows are left out."""
 
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return row numbers by entity id."""
@@ -349,6 +375,19 @@ class GraphReader(Protocol):
 
     def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """Return the number of descriptions of some relations by row, without reading their texts."""
+
+    def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
+        """Return relations with one of their descriptions each, without keywords, chunks and summary.
+
+        Args:
+            keys: row of a relation and number of a description, from 0; what does not exist is left out.
+        """
+
+    def relation_columns(self) -> Iterator[tuple[int, int, int]]:
+        """Yield every relation as ``(source row, target row, number of descriptions)``, by row."""
+
+    def triple_columns(self) -> Iterator[tuple[int, int, str, float]]:
+        """Yield every triple as ``(subject row, object row, predicate, weight)``, by row."""
 
     def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each chunk states, without reading their texts."""

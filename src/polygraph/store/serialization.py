@@ -86,6 +86,19 @@ def first_strings(text: str, most: int | None) -> tuple[str, ...]:
     return tuple(found[:most])
 
 
+def whole_strings(text: str) -> str:
+    """Return the beginning of a list that `dump` returned, up to the end of a string, with as much as a part of it has.
+
+    >>> whole_strings('["a","b","c'), whole_strings('["a')
+    ('["a","b"', '[')
+    """
+    cut = text.rfind(_BETWEEN)
+    # A separator whose first quotation mark is escaped, or opens a string that begins with a comma, is none.
+    while cut > 0 and text[cut - 1] in "\\,":
+        cut = text.rfind(_BETWEEN, 0, cut)
+    return text[: cut + 1] if cut > 0 else "["
+
+
 def n_strings(pieces: Iterable[bytes]) -> int:
     r"""Count the strings of a list that `dump` returned, from pieces of its bytes.
 

@@ -23,6 +23,15 @@ _IN_VIEWS = (
 )
 
 
+def text_key(text: str) -> int | str:
+    """Return what stands for a text in a row: its hash, or a short text itself.
+
+    >>> text_key("a clerk"), text_key("a clerk " * 9) == text_hash("a clerk " * 9)
+    ('a clerk', True)
+    """
+    return text if len(text) <= SHORT else text_hash(text)
+
+
 class SharedTexts:
     """The texts of one set of tables; without a table for them, every text stays in its rows."""
 
@@ -49,7 +58,7 @@ class SharedTexts:
         """Store some texts, and return what stands for each in a row."""
         if not self.exist:
             return list(texts)
-        keys: list[int | str] = [text if len(text) <= SHORT else text_hash(text) for text in texts]
+        keys = [text_key(text) for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if isinstance(key, int)}
         self._db.execute_many("INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING", new.items())
         return keys

@@ -1,7 +1,7 @@
 """The finished layers of an index as one consistent state: what retrieval methods read."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -9,29 +9,37 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import distinct
 from polygraph.errors import IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
+from polygraph.graph.pagerank import EdgeKind, Network
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models.protocols import Vectors
-from polygraph.records import Chunk, Community, Entity, Relation, Report, Table, Triple
+from polygraph.records import Chunk, Community, Entity, Relation, Report, Span, Table, Triple
 from polygraph.store.atomic_files import damage
 from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.generations import open_finished
+from polygraph.store.graph_arrays import GraphArrays
 from polygraph.store.kept_rows import KeptRows
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import GRAPH_FILE, up_to_date
 from polygraph.store.lexical import LexicalIndex
-from polygraph.store.protocol import StoreReader
+from polygraph.store.protocol import EntityOutline, StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
 from polygraph.text.passage import Heading
+from polygraph.text.tokens import count_tokens
 
 _CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 _NUMBERS_KEPT = 50_000
-"""Chunks whose numbers are known, relations of entities, and numbers of descriptions: a few megabytes each."""
+"""Chunks whose numbers are known, entities whose ids are, dates, relations of entities, and numbers of descriptions: a
+few megabytes each."""
+_HUB_DEGREE = 1_000
+"""An entity with so many neighbours is in so many passages that reading all of their ids takes a while."""
 _STATEMENTS_KEPT = 20_000
-"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many."""
+"""Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many, and reports
+with their passages; names of entities are kept for as many ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +191,12 @@ class Snapshot:
         )
         return [found[chunk] for chunk in ids if chunk in found]
 
+    def spans(self, ids: Iterable[str]) -> dict[str, Span]:
+        """Return the spans of whole chunks by id, each once, in the order asked for; unknown ids are left out."""
+        return self._kept.spans.read(
+            ids, lambda some: {c.id: Span(c.document, c.id, c.start, c.end) for c in self.chunks_by_id(some)}
+        )
+
     def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
         """Return the tables of some documents by id; documents without any, or outside the filter, are left out."""
         allowed = self.documents_allowed
@@ -190,7 +204,7 @@ class Snapshot:
 
     def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
         """Tokens of chunks below the title of their document, by id; chunks without a stored count are left out."""
-        return self.store.documents.passage_tokens(ids)
+        return self._kept.passage_tokens.read(ids, self.store.documents.passage_tokens)
 
     def chunk_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of chunks by id, in the order asked for; unknown ids are left out."""
@@ -207,6 +221,10 @@ class Snapshot:
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of documents by id, as they stand above passages."""
         return self._kept.headings.read(documents, self.store.documents.headings)
+
+    def dates(self, documents: Sequence[str]) -> dict[str, str]:
+        """Return the dates of documents by id, empty if they have none; nothing else of them is read."""
+        return self._kept.dates.read(documents, self.store.documents.dates)
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""
@@ -244,6 +262,13 @@ class Snapshot:
         return Graph.load(self._folder("graph") / GRAPH_FILE)
 
     @cached_property
+    def _arrays(self) -> GraphArrays | None:
+        """Rows and ends of relations and triples; None where the tables are read: in an index of an earlier version."""
+        if "graph" not in self.layers:
+            return None
+        return GraphArrays.open(folder_of(self.folder, "graph", self.versions["graph"]), self.graph)
+
+    @cached_property
     def n_entities(self) -> int:
         """Number of entities, regardless of the filter; chunk `c` is vertex ``n_entities + c`` of `edges`."""
         return self.store.count("entities")
@@ -269,6 +294,16 @@ class Snapshot:
 
     @cached_property
     def _edges(self) -> dict[str, Graph]:
+        return {}
+
+    def network(self, kinds: Iterable[EdgeKind]) -> Network:
+        """Return the network of edges of some kinds; it is kept while this state is open, like their graphs."""
+        listed = tuple(kinds)
+        key = tuple((id(kind.graph), kind.factor, kind.weighted) for kind in listed)
+        return self._networks.setdefault(key, Network(listed))
+
+    @cached_property
+    def _networks(self) -> dict[tuple[tuple[int, float, bool], ...], Network]:
         return {}
 
     def _edges_within(self, layer: str) -> Graph:
@@ -301,7 +336,21 @@ class Snapshot:
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of name and descriptions with a unit vector."""
-        return self._vectors("entity_vectors").search(vector, k, self._filter.entities)
+        (found,) = self.search_entities_each(vector[None], [k])
+        return found
+
+    def search_entities_each(self, vectors: Vectors, ks: Sequence[int]) -> list[list[Hit]]:
+        """Return for each of some unit vectors, shape ``(m, dimension)``, the best entities, so many as it wants."""
+        return self._vectors("entity_vectors").search_each(vectors, ks, self._filter.entities)
+
+    def search_each(
+        self,
+        layer: Literal["entity_vectors", "name_vectors", "description_vectors"],
+        vectors: Vectors,
+        k: int,
+    ) -> list[list[Hit]]:
+        """Return the `k` best entities for each of some unit vectors, as the search of the layer does for one."""
+        return self._vectors(layer).search_each(vectors, [k] * len(vectors), self._filter.entities)
 
     def search_names(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of their names."""
@@ -348,6 +397,17 @@ class Snapshot:
         rows = {p: self._predicate_rows[p] for p in predicates if p in self._predicate_rows}
         return {p: round(float(scores[n]), 6) for p, n in rows.items()}
 
+    def predicate_similarities_of(self, vector: Vectors, ns: NDArray[np.int64]) -> list[float]:
+        """Return the cosine of the predicates of some triples with a unit vector; 0 for a predicate without vector."""
+        if self._arrays is None:
+            triples = self.triples(ns.tolist())
+            scores = self.predicate_similarities(vector, sorted({t.predicate for t in triples.values()}))
+            return [scores.get(triples[n].predicate, 0.0) if n in triples else 0.0 for n in ns.tolist()]
+        numbers = np.asarray(self._arrays.triple_predicates[ns])
+        cosines = self._vectors("predicate_vectors").scores(vector)
+        rounded = {n: round(float(cosines[n]), 6) for n in distinct(numbers).tolist()}
+        return [rounded[n] for n in numbers.tolist()]
+
     def entities(self, ns: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
         """Return entities by row, reduced to what the filter permits.
 
@@ -362,11 +422,38 @@ class Snapshot:
             return [found[n, most_chunks] for n in ns if (n, most_chunks) in found]
         return [self._filter.reduce_entity(e) for e in self.store.graph.entities_by_row(ns)]
 
+    def entity_outlines(self, ns: Sequence[int]) -> list[EntityOutline]:
+        """Return which texts describe some entities, by row, in the order asked for, as far as the filter permits.
+
+        The texts are read by `texts`, those that are chosen.
+        """
+        if self.documents_allowed is None:
+            return self.store.graph.entity_outlines(ns)
+        return [
+            EntityOutline(e.id, e.name, [(d.text, d.chunk) for d in e.descriptions], bool(e.chunks))
+            for e in self.entities(ns, most_chunks=1)
+        ]
+
+    def texts(self, keys: Sequence[int | str]) -> dict[int | str, str]:
+        """Return the texts of some keys of `entity_outlines`."""
+        return self.store.graph.texts(keys)
+
     def _read_entities(
         self, keys: Sequence[tuple[int, int | None]], most_chunks: int | None
     ) -> dict[tuple[int, int | None], Entity]:
-        found = self.store.graph.entities_by_row([n for n, _ in keys], most_chunks=most_chunks)
-        return dict(zip(keys, found, strict=True))
+        rows = [n for n, _ in keys]
+        if most_chunks is None or "graph" not in self.layers:
+            found_entities = self.store.graph.entities_by_row(rows, most_chunks=most_chunks)
+            return dict(zip(keys, found_entities, strict=True))
+        degrees = dict(zip(rows, self.graph.degrees_of(rows).tolist(), strict=True))
+        hubs = [n for n in rows if degrees[n] >= _HUB_DEGREE]
+        heads = zip(hubs, self.store.graph.entity_heads(hubs, most_chunks=most_chunks), strict=True)
+        found: dict[tuple[int, int | None], Entity] = {
+            (n, most_chunks): replace(e, degree=degrees[n]) for n, e in heads
+        }
+        others = [n for n in rows if degrees[n] < _HUB_DEGREE]
+        read = self.store.graph.entities_by_row(others, most_chunks=most_chunks)
+        return found | {(n, most_chunks): e for n, e in zip(others, read, strict=True)}
 
     def relations_at(self, entities: Sequence[int], *, most: int | None = None) -> list[Neighbour]:
         """Return the relations of some entities, by row.
@@ -388,11 +475,22 @@ class Snapshot:
         found = zip(rows, ends, weights[best].tolist(), strict=True)
         return sorted((Neighbour(n, a, b, w) for n, (a, b), w in found), key=lambda e: e.n)
 
-    def description_counts(self, ns: Sequence[int]) -> dict[int, int] | None:
-        """Return the number of descriptions of relations by row; None with a filter, which hides some of them."""
+    def description_counts(self, ns: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the number of descriptions of some relations; None with a filter, which hides some of them."""
         if self.documents_allowed is not None:
             return None
-        return self._kept.description_counts.read(ns, self.store.graph.description_counts)
+        if self._arrays is not None:
+            return self._arrays.description_counts[ns].astype(np.int64)
+        found = self._kept.description_counts.read(ns.tolist(), self.store.graph.description_counts)
+        return np.array([found[n] for n in ns.tolist()], dtype=np.int64)
+
+    def edges_at(self, entity: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows of the relations of an entity and their other ends, chosen as by `relations_at`, by row."""
+        if self._arrays is not None:
+            return self._arrays.strongest_at(entity, most)
+        found = self.relations_at([entity], most=most)
+        others = [e.target if e.source == entity else e.source for e in found]
+        return np.array([e.n for e in found], dtype=np.int64), np.array(others, dtype=np.int64)
 
     def relation_ends(
         self, entities: Sequence[int]
@@ -406,7 +504,9 @@ class Snapshot:
 
     def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
         """Return the rows of relations by their ends, in the order asked for."""
-        return self.store.graph.relation_rows(ends)
+        return (
+            self.store.graph.relation_rows(ends) if self._arrays is None else self._arrays.rows_between(ends)
+        )
 
     def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
         """Return relations by row, reduced to what the filter permits; those without a permitted chunk are left out."""
@@ -417,6 +517,20 @@ class Snapshot:
             return found
         reduced = {n: self._filter.reduce_relation(r) for n, r in found.items()}
         return {n: r for n, r in reduced.items() if r is not None}
+
+    def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
+        """Return relations by row with one of their descriptions each, given by its number, and without their chunks.
+
+        Those without this description are left out. With a filter, they are read whole, reduced to what it permits.
+        """
+        if self.documents_allowed is None:
+            return self.store.graph.single_descriptions(keys)
+        whole = self.relations([n for n, _ in keys])
+        return {
+            (n, i): replace(whole[n], descriptions=whole[n].descriptions[i : i + 1])
+            for n, i in keys
+            if n in whole and i < len(whole[n].descriptions)
+        }
 
     def relations_per_chunk(self, ns: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each permitted chunk states; their texts are not read."""
@@ -437,16 +551,41 @@ class Snapshot:
         """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
         return self.store.graph.triples_at(entities, ends=ends)
 
-    def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
+    def triple_rows_at(self, entities: Sequence[int]) -> NDArray[np.int64]:
         """Return the rows of the triples that have some entities at either end, ascending, regardless of the filter."""
-        return self.store.graph.triple_rows_at(entities)
+        if self._arrays is not None:
+            return self._arrays.triples_at(entities)
+        return np.array(self.store.graph.triple_rows_at(entities), dtype=np.int64)
 
-    def strongest_triples_at(self, entity: int, most: int) -> list[int]:
+    def triple_rows_between(self, pairs: Collection[tuple[int, int]]) -> NDArray[np.int64]:
+        """Return the rows of the triples between the entities of some pairs, ascending, regardless of the filter."""
+        if self._arrays is not None:
+            return self._arrays.triples_between(list(pairs))
+        wanted = {frozenset(pair) for pair in pairs}
+        # One end of each pair is enough, and several pairs have one in common.
+        found = self.store.graph.triples_at(sorted({a for a, _ in pairs}), ends=("source", "target"))
+        return np.array([n for n, *ends in found if frozenset(ends) in wanted], dtype=np.int64)
+
+    def strongest_triples_at(self, entity: int, most: int) -> NDArray[np.int64]:
         """Return the rows of so many triples of an entity, the strongest, by row; of equals the first."""
-        return self.store.graph.strongest_triples_at(entity, most)
+        if self._arrays is not None:
+            return self._arrays.strongest_triples(self._arrays.triples_at([entity]), most)
+        return np.array(self.store.graph.strongest_triples_at(entity, most), dtype=np.int64)
+
+    def with_strongest_triples(self, ns: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        """Return those of some triples that may be among the strongest `most`: these and all that equal the last.
+
+        All of them where the weights can only be read with the triples themselves.
+        """
+        if self._arrays is None or len(ns) <= most:
+            return ns
+        weights = np.asarray(self._arrays.triple_weights[ns])
+        return np.asarray(ns[weights >= np.partition(weights, len(ns) - most)[len(ns) - most]])
 
     def triple_ends(self, ns: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, regardless of the filter."""
+        if self._arrays is not None:
+            return self._arrays.ends_of(ns)
         return self.store.graph.triple_ends(ns)
 
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
@@ -475,11 +614,15 @@ class Snapshot:
 
     def entity_names(self, ids: Sequence[str]) -> dict[str, str]:
         """Return names of entities by id; unknown ids are left out."""
-        return self.store.graph.names_by_id(ids)
+        return self._kept.names.read(ids, self.store.graph.names_by_id)
 
     def names_by_row(self, ns: Sequence[int]) -> dict[int, str]:
         """Return names of entities by row; nothing else of them is read."""
         return self.store.graph.names_by_row(ns)
+
+    def ids_by_row(self, ns: Sequence[int]) -> dict[int, str]:
+        """Return ids of entities by row; nothing else of them is read."""
+        return self._kept.entity_ids.read(ns, self.store.graph.ids_by_row)
 
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of entities by id; unknown ids are left out."""
@@ -501,13 +644,26 @@ class Snapshot:
 
     def reports(self, communities: Sequence[str] | None = None) -> list[Report]:
         """Return the reports of some communities or of all, without those that the filter hides."""
-        found = self.store.reports.all() if communities is None else self.store.reports.get(communities)
+        found = self.store.reports.all() if communities is None else self._reports_of(communities)
         return [r for r in found if self.permits(r.chunks)]
+
+    def _reports_of(self, communities: Sequence[str]) -> Iterable[Report]:
+        found = self._kept.reports.read(
+            communities, lambda some: {r.community: r for r in self.store.reports.get(some)}
+        )
+        return found.values()
+
+    def report_tokens(self, reports: Sequence[Report]) -> dict[str, int]:
+        """Return the tokens of the texts of some reports by community."""
+        texts = {report.community: report for report in reports}
+        return self._kept.report_tokens.read(
+            texts, lambda some: {community: count_tokens(texts[community].text) for community in some}
+        )
 
     def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
         """Return the `k` best reports with their cosine to a unit vector (name embedder); ties by level, then id."""
         hits = self._vectors("report_vectors").search(vector, k, self._filter.reports)
-        found = self.store.reports.get([self._reported[hit.n] for hit in hits])
+        found = self._reports_of([self._reported[hit.n] for hit in hits])
         return [(report, hit.score) for report, hit in zip(found, hits, strict=True)]
 
     # --- files --------------------------------------------------------------------------------------
@@ -560,9 +716,16 @@ class _Kept:
         self.chunks = KeptRows[str, Chunk](_CHUNKS_KEPT)
         self.chunk_ids = KeptRows[int, str](_NUMBERS_KEPT)
         self.chunk_rows = KeptRows[str, int](_NUMBERS_KEPT)
+        self.passage_tokens = KeptRows[str, int](_NUMBERS_KEPT)
+        self.spans = KeptRows[str, Span](_NUMBERS_KEPT)
         self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
+        self.dates = KeptRows[str, str](_NUMBERS_KEPT)
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
+        self.entity_ids = KeptRows[int, str](_NUMBERS_KEPT)
+        self.names = KeptRows[str, str](_STATEMENTS_KEPT)
         self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
+        self.reports = KeptRows[str, Report](_STATEMENTS_KEPT, lambda r: 1 + len(r.findings) + len(r.chunks))
+        self.report_tokens = KeptRows[str, int](_NUMBERS_KEPT)
         self.description_counts = KeptRows[int, int](_NUMBERS_KEPT)
         self.neighbours = KeptRows[tuple[tuple[int, ...], int | None], list[Neighbour]](
             _NUMBERS_KEPT, lambda neighbours: 1 + len(neighbours)

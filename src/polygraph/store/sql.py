@@ -64,6 +64,12 @@ class SqlConnection(Protocol):
     def columns(self, table: str) -> Sequence[str]:
         """Return the columns of a table; none if it does not exist, as in an index of an earlier version."""
 
+    def indexed_by(self, index: str) -> str:
+        """Return what stands behind the table of a query that must read an index; empty if there is no such index.
+
+        SQLite prefers the index of a primary key to one that holds all that a query asks for.
+        """
+
     def pieces(self, table: str, column: str, key: str) -> Iterator[bytes]:
         """Yield the bytes of a long text in the row whose ``id`` is a key."""
 

@@ -70,11 +70,14 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def scores(self, vector: Vectors) -> NDArray[np.float32]:
-        """Cosine of every row with a unit vector of shape ``(dimension,)``; shape ``(n,)``."""
-        by_token = _products(self._embedder, vector.astype(np.float32).tobytes())
-        by_part = _sums(by_token, self._tokens, self._token_ends)
-        return self._scaled(_sums(by_part, self._parts, self._part_ends), self._lengths)
+    def scores(self, vectors: Vectors) -> NDArray[np.float32]:
+        """Cosine of every row with unit vectors, shape ``(k, dimension)``; shape ``(k, n)``."""
+        found = np.empty((len(vectors), len(self)), dtype=np.float32)
+        for n, vector in enumerate(vectors):
+            by_token = _products(self._embedder, vector.astype(np.float32).tobytes())
+            by_part = _sums(by_token, self._tokens, self._token_ends)
+            found[n] = self._scaled(_sums(by_part, self._parts, self._part_ends), self._lengths)
+        return found
 
     def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cosine of some rows with a unit vector, in the order asked for."""

@@ -1,5 +1,6 @@
 """Search for the nearest of the vectors of a layer: exact, or among the best by their codes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -63,8 +64,8 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def scores(self, vector: Vectors) -> NDArray[np.float32]:
-        """Cosine of every row with a unit vector of shape ``(dimension,)``; shape ``(n,)``."""
+    def scores(self, vectors: Vectors) -> NDArray[np.float32]:
+        """Cosine of every row with unit vectors, shape ``(k, dimension)``; shape ``(k, n)``."""
 
     def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cosine of some rows with a unit vector, in the order asked for."""
@@ -95,7 +96,7 @@ class VectorIndex:
 
     def scores(self, vector: Vectors) -> NDArray[np.float32]:
         """Cosine of every row with a unit vector of shape ``(dimension,)``; shape ``(n,)``."""
-        return self._rows.scores(vector)
+        return np.asarray(self._rows.scores(vector[None])[0])
 
     def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cosine of some rows with a unit vector, in the order asked for."""
@@ -128,13 +129,31 @@ class VectorIndex:
         With codes, a few of the nearest may be missing. With a filter none is missed that would be found without it:
         where too few of the best rows by their codes are allowed, all allowed rows are compared.
         """
-        some = self._candidates(vector, k, allowed)
-        if some is not None:
-            return [Hit(int(some[hit.n]), hit.score) for hit in top(self.scores_of(vector, some), k)]
-        scores = self.scores(vector)
-        if allowed is not None:
-            scores = np.where(allowed, scores, -np.inf)
-        return top(scores, k)
+        (found,) = self.search_each(vector[None], [k], allowed)
+        return found
+
+    def search_each(
+        self, vectors: Vectors, ks: Sequence[int], allowed: NDArray[np.bool_] | None = None
+    ) -> list[list[Hit]]:
+        """Return for each of some vectors its nearest rows, as `search` does; rows are read once for all.
+
+        Args:
+            vectors: shape ``(m, dimension)``.
+            ks: how many rows each vector wants.
+            allowed: rows that may be found; None for all.
+        """
+        found: list[list[Hit]] = [[] for _ in ks]
+        compared: list[int] = []
+        for n, (vector, k) in enumerate(zip(vectors, ks, strict=True)):
+            some = self._candidates(vector, k, allowed)
+            if some is None:
+                compared.append(n)
+            else:
+                found[n] = [Hit(int(some[hit.n]), hit.score) for hit in top(self.scores_of(vector, some), k)]
+        if compared:
+            for n, scores in zip(compared, self._rows.scores(vectors[compared]), strict=True):
+                found[n] = top(scores if allowed is None else np.where(allowed, scores, -np.inf), ks[n])
+        return found
 
     def is_approximate(self, k: int) -> bool:
         """Tell whether a search for `k` rows without a filter uses codes, rather than compare all rows."""

@@ -128,6 +128,12 @@ def check_chunks(store: Store) -> None:
         (0, "Title of a", TEXT[:18]),
         "texts of chunks come by row with titles",
     )
+    headings = documents.headings(["b", "none", "a"])
+    expect(
+        documents.dates(["b", "none", "a"]),
+        {name: heading.date for name, heading in headings.items()},
+        "dates are those of the headings, without unknown ids",
+    )
     counts = documents.passage_tokens(["b:0", "none", "a:0"])
     expect(list(counts), ["b:0", "a:0"], "tokens of chunks come in the order asked for, without unknown ids")
     expect(all(n > 4 for n in counts.values()), True, "tokens of a chunk include the title of its document")
@@ -327,6 +333,7 @@ def check_graph(store: Store) -> None:
     expect(graph.entity_ids(), ["ada", "bo", "cy"], "ids of entities come by row")
     expect(list(graph.entity_names()), [("ada", "Ada"), ("bo", "Bo"), ("cy", "Cy")], "names come by row")
     expect(graph.names_by_row([2, 99, 0]), {2: "Cy", 0: "Ada"}, "names of some rows come by row")
+    expect(graph.ids_by_row([2, 99, 0]), {2: "cy", 0: "ada"}, "ids of some rows come by row")
     expect(graph.entity_rows(["cy", "none", "ada"]), {"cy": 2, "ada": 0}, "rows by id leave out unknown ids")
     expect(
         graph.entities_named(["ADA", "miss ada", "nobody", ""]),
@@ -372,6 +379,7 @@ def check_graph(store: Store) -> None:
         {n: len(RELATIONS[n].descriptions) for n in (1, 0)},
         "descriptions of relations are counted",
     )
+    _graph_columns(store)
     expect(
         graph.relations_per_chunk([0, 1]),
         dict(Counter(chunk for r in RELATIONS[:2] for chunk in r.chunks)),
@@ -424,6 +432,46 @@ def check_graph(store: Store) -> None:
     )
 
 
+def _graph_columns(store: Store) -> None:
+    graph = store.graph
+    for most in (1, 2, 99):
+        expect(
+            graph.entity_heads([2, 0], most_chunks=most),
+            [replace(ENTITIES[n], chunks=ENTITIES[n].chunks[:most], degree=0) for n in (2, 0)],
+            f"heads of entities have their first {most} chunks",
+        )
+    outlines = graph.entity_outlines([1, 0])
+    expect(
+        [(e.id, e.name) for e in outlines], [(ENTITIES[n].id, ENTITIES[n].name) for n in (1, 0)], "outlines"
+    )
+    texts = graph.texts([key for e in outlines for key, _ in e.described])
+    expect(
+        [[(texts[key], chunk) for key, chunk in e.described] for e in outlines],
+        [[(d.text, d.chunk) for d in ENTITIES[n].descriptions] for n in (1, 0)],
+        "keys of outlines stand for the texts of descriptions",
+    )
+    every = [(n, i) for n, r in enumerate(RELATIONS) for i in range(len(r.descriptions))]
+    expect(
+        graph.single_descriptions([*every, (0, 99), (99, 0)]),
+        {
+            (n, i): replace(
+                RELATIONS[n],
+                descriptions=RELATIONS[n].descriptions[i : i + 1],
+                keywords=(),
+                chunks=(),
+                summary="",
+            )
+            for n, i in every
+        },
+        "relations come with one description each",
+    )
+    expect(
+        list(graph.relation_columns()),
+        [(0, 1, len(RELATIONS[0].descriptions)), (1, 2, len(RELATIONS[1].descriptions))],
+        "ends of relations come by row, with the numbers of their descriptions",
+    )
+
+
 def _graph_triples(store: Store) -> None:
     graph = store.graph
     expect(list(graph.all_triples()), list(TRIPLES), "triples come back as they were put")
@@ -439,6 +487,11 @@ def _graph_triples(store: Store) -> None:
         "edges of triples come with their chunks",
     )
     expect(graph.triple_ends([1, 99, 0]), [(1, 1, 2), (0, 1, 0)], "ends of triples come by row")
+    expect(
+        list(graph.triple_columns()),
+        [(1, 0, "saw", 1.0), (1, 2, "met", 2.0)],
+        "ends of triples come by row, with predicate and weight",
+    )
     expect(graph.triples_at([0], ends=["source", "target"]), [(0, 1, 0)], "triples at entities, at both ends")
     expect(graph.triple_rows_at([1, 2]), [0, 1], "rows of triples at entities come once")
     expect(graph.strongest_triples_at(1, 1), [1], "the strongest triple at an entity")

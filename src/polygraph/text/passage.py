@@ -37,10 +37,17 @@ class Heading(NamedTuple):
     @classmethod
     def of(cls, title: str, metadata: Metadata) -> "Heading":
         """Return the heading of a document."""
-        if not metadata:
-            return cls(title)
-        date = next((_value(v) for name, v in metadata.items() if name.casefold().strip() == "date"), "")
-        return cls(title, short_fields(metadata), _short_date(date) if len(date) <= MAX_DATE else "")
+        return cls(title, short_fields(metadata), date_of(metadata)) if metadata else cls(title)
+
+
+def date_of(metadata: Metadata) -> str:
+    """Return the field `date` of a document as `Heading` has it; empty if there is none.
+
+    >>> date_of({"Date": "Mon, 20 Feb 2023 10:00:00 +0000"}), date_of({"year": 1871})
+    ('2023-02-20', '')
+    """
+    date = next((_value(v) for name, v in metadata.items() if name.casefold().strip() == "date"), "")
+    return _short_date(date) if len(date) <= MAX_DATE else ""
 
 
 def short_fields(metadata: Metadata) -> str:

@@ -1,8 +1,10 @@
 """Words, stems, phrases and names of a question or a sentence, without a dictionary."""
 
 import re
-from collections.abc import Collection
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
@@ -108,6 +110,32 @@ def shared_stems(wanted: Collection[str], text: str) -> set[str]:
                 break
             at = folded.find(root, at + 1)
     return found
+
+
+def count_shared_stems(wanted: Collection[str], texts: Sequence[str]) -> list[int]:
+    """Return for each of some texts how many of some stems are among its `content_stems`.
+
+    >>> count_shared_stems(["chang", "mind", "lamp"], ["What changes Scrooge's mind?", "Nothing", "Lamps"])
+    [2, 0, 1]
+    """
+    counts = [0] * len(texts)
+    if not wanted:
+        return counts
+    folded = [text.casefold() for text in texts]
+    # All texts are looked through at once, since most have none of the stems. No word goes beyond the end of its line.
+    joined = "\n".join(folded)
+    begins = list(accumulate(map(len, folded), lambda at, size: at + size + 1, initial=0))
+    for stem in wanted:
+        root = stem[:-1] or stem
+        at = joined.find(root)
+        while at >= 0:
+            after = at + 1
+            if _begins_word(joined, at) and _content_stem(_WORD.match(joined, at)[0]) == stem:  # type: ignore[index]
+                n = bisect_right(begins, at)
+                counts[n - 1] += 1
+                after = begins[n]
+            at = joined.find(root, after)
+    return counts
 
 
 def _begins_word(text: str, at: int) -> bool:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from polygraph.graph import pagerank as pagerank_module
 from polygraph.graph.csr import Graph
 from polygraph.graph.pagerank import EdgeKind, Network, inflow, pagerank, paths, walk
 
@@ -89,6 +90,32 @@ def test_edges_of_several_kinds_add_up_with_their_factors():
     assert pagerank(both, [0], [1.0]) == pytest.approx(pagerank(merged, [0], [1.0]))
 
 
+@pytest.mark.parametrize("small", [0, 1 << 15])
+@pytest.mark.parametrize("seed", range(3))
+def test_pushing_along_all_edges_gives_the_same_bits_as_picking_those_of_the_front(monkeypatch, seed, small):
+    rng = np.random.default_rng(seed)
+    one, two = (
+        Graph.from_edges(
+            300, rng.integers(n, size=900), rng.integers(n, size=900), rng.choice([1.0, 0.3, 2.5], 900)
+        )
+        for n in (200, 290)
+    )
+    kinds = (EdgeKind(one, factor=0.7), EdgeKind(two), EdgeKind(two, weighted=False))
+    start = [seed, 50, 120, 299]  # the last one has no edges
+    monkeypatch.setattr(pagerank_module, "_LARGEST", 0)
+    picked = [walk(Network(some), start, [1, 2, 3, 4]) for some in (kinds, kinds[2:])]
+    monkeypatch.undo()
+    # With 0, rounds of few vertices pick their edges and rounds of many do not.
+    monkeypatch.setattr(pagerank_module, "_SMALL", small)
+    for expected, some in zip(picked, (kinds, kinds[2:]), strict=True):
+        net = Network(some)
+        for _ in range(2):
+            found = walk(net, start, [1, 2, 3, 4])
+            assert found.vertices.tolist() == expected.vertices.tolist()
+            assert found.scores.tobytes() == expected.scores.tobytes()
+            assert found.missing == expected.missing
+
+
 def test_work_does_not_grow_with_the_graph():
     def far_ring(n):
         ring = np.arange(n)
@@ -139,6 +166,22 @@ def test_inflow_divides_a_score_by_where_it_comes_from():
     assert came.strongest.tolist() == [1, 0, 1]
     assert came.contribution == pytest.approx([0.5 * (1 / 3) / 2, 0.5 * (7 / 12), 0.5 * (1 / 3) / 2])
     assert came.restart == pytest.approx([0.5, 0.0, 0.0], abs=1e-9)
+
+
+def test_edges_of_several_kinds_bring_their_scores_together_and_the_first_of_equals_counts(monkeypatch):
+    # 3 gets as much from 1, by two kinds of edge, as from 2, by one that weighs as much as both.
+    one, two = (
+        Graph.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1.0, 1.0, 1.0, 3.0]),
+        Graph.from_edges(4, [1], [3], [2.0]),
+    )
+    net = Network((EdgeKind(one), EdgeKind(two)))
+    came = [inflow(net, walk(net, [0], [1.0]), [3, 0], damping=0.85)]
+    monkeypatch.setattr(pagerank_module, "_LARGEST", 0)
+    came.append(inflow(net, walk(net, [0], [1.0]), [3, 0], damping=0.85))
+    assert came[0].strongest.tolist() == came[1].strongest.tolist() == [1, 1]
+    assert came[0].contribution.tobytes() == came[1].contribution.tobytes()
+    p = walk(net, [0], [1.0]).at([1])
+    assert came[0].contribution[0] == pytest.approx(0.85 * p[0] * 3 / 4)
 
 
 def test_a_path_leads_from_the_start_to_the_vertex():

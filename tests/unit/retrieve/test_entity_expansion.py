@@ -1,10 +1,13 @@
 """The walk of FG-RAG, by hand on small graphs, from the rules of the paper and its code."""
 
+from dataclasses import replace
 from itertools import pairwise
+
+import numpy as np
 
 from polygraph.records import Description, Entity, Relation
 from polygraph.retrieve.entity_expansion import EntityReader, ExpansionLimits, expand_entities, sample
-from polygraph.store.snapshot import Neighbour
+from polygraph.store.protocol import EntityOutline
 from polygraph.text.normalize import normalize_name
 
 
@@ -39,17 +42,32 @@ class Tiny:
             for a, b, texts in relations
         ]
 
-    def entities(self, rows, *, most_chunks=None):
-        return [self.all_entities[row] for row in rows]
+    def entity_outlines(self, rows):
+        entities = [self.all_entities[row] for row in rows]
+        return [
+            EntityOutline(e.id, e.name, [(d.text, d.chunk) for d in e.descriptions], bool(e.chunks))
+            for e in entities
+        ]
+
+    def texts(self, keys):
+        return {key: key for key in keys}
 
     def names_by_row(self, rows):
         return {row: self.all_entities[row].name for row in rows}
 
     def description_counts(self, rows):
-        return {n: len(self.all_relations[n].descriptions) for n in rows}
+        return np.array([len(self.all_relations[n].descriptions) for n in rows], dtype=np.int64)
 
-    def relations_at(self, rows, *, most=None):
-        return [Neighbour(n, a, b, 1.0) for n, (a, b) in enumerate(self.ends) if {a, b} & set(rows)]
+    def edges_at(self, row, most):
+        found = [(n, b if a == row else a) for n, (a, b) in enumerate(self.ends) if row in (a, b)][:most]
+        return tuple(np.array(found, dtype=np.int64).reshape(-1, 2).T)
+
+    def single_descriptions(self, keys):
+        return {
+            (n, i): replace(self.all_relations[n], descriptions=self.all_relations[n].descriptions[i : i + 1])
+            for n, i in keys
+            if i < len(self.all_relations[n].descriptions)
+        }
 
     def relations(self, rows):
         return {n: self.all_relations[n] for n in rows}

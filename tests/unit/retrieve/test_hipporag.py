@@ -11,6 +11,7 @@ from polygraph.retrieve import METHODS
 from polygraph.retrieve.methods.hipporag import HippoRAG
 from polygraph.retrieve.row_texts import fact_statements
 from polygraph.store.snapshot import Snapshot
+from polygraph.store.vectors import Hit
 from polygraph.tasks.filter_facts import parse_fact_choice, relevant_facts
 from polygraph.testing import WordEmbedder, scripted_chat
 
@@ -272,3 +273,37 @@ def test_the_preset_of_the_published_code_compares_triples_alone(index):
     compared.clear()
     METHODS["hipporag"](QUESTION, index, watched)
     assert "Ada funds Bela. Ada funds Bela." in compared
+
+
+def test_passages_that_seed_the_walk_are_found_by_codes_where_there_are_some(index, monkeypatch):
+    """With codes the same passages with the same weights as without, if the codes miss none."""
+    asked: list[int] = []
+    vector = np.asarray(WORDS.embed(["ada funds cyra"], "query")[0])
+
+    def search(self, query, k):
+        asked.append(k)
+        scores = self.chunk_scores(query)
+        return [Hit(int(n), float(scores[n])) for n in np.lexsort((np.arange(4), -scores))[:k]]
+
+    for seed_passages in (1, 2, 3):
+        method = HippoRAG(seed_passages=seed_passages)
+        rows, priors = method._priors(vector, index)
+        with monkeypatch.context() as patch:
+            patch.setattr(Snapshot, "approximates_chunks", lambda _self, k: k <= 3)
+            patch.setattr(Snapshot, "search_chunks", search)
+            found, weights = method._priors(vector, index)
+        assert found.tolist() == rows.tolist()
+        assert weights.tolist() == pytest.approx(priors.tolist())
+        # The nearest, and for the lowest score the nearest to the opposite direction.
+        assert asked == [seed_passages, 1]
+        asked.clear()
+
+
+def test_without_codes_or_with_all_passages_no_search_is_made(index, monkeypatch):
+    vector = np.asarray(WORDS.embed(["ada"], "query")[0])
+    monkeypatch.setattr(Snapshot, "search_chunks", None)
+    monkeypatch.setattr(Snapshot, "approximates_chunks", lambda _self, _k: False)
+    assert len(HippoRAG(seed_passages=2)._priors(vector, index)[0]) == 2
+    monkeypatch.setattr(Snapshot, "approximates_chunks", lambda _self, _k: True)
+    for every in (0, 4, 99):
+        assert len(HippoRAG(seed_passages=every)._priors(vector, index)[0]) == 4

@@ -4,7 +4,7 @@ import numpy as np
 
 from polygraph.records import Description, Entity
 from polygraph.retrieve import linked_passages
-from polygraph.retrieve.linked_passages import best_passages, consider_passages
+from polygraph.retrieve.linked_passages import best_passages, consider_passages, rank_by_statements
 from polygraph.store.vectors import Hit
 
 
@@ -61,3 +61,26 @@ def test_the_best_passages_are_ranked_by_score_then_row():
     assert best_passages(scores, Tiny(), 3) == [("d:3", 0.9), ("d:1", 0.5), ("d:7", 0.5)]
     assert best_passages(scores, Tiny(), 2) == [("d:3", 0.9), ("d:1", 0.5)]
     assert best_passages({}, Tiny(), 2) == []
+
+
+def test_passages_with_fewer_words_than_the_last_one_returned_are_not_read():
+    class Read(Tiny):
+        asked: tuple[str, ...] | list[str] = ()
+
+        def chunk_rows(self, ids):
+            self.asked = [*self.asked, *ids]
+            return super().chunk_rows(ids)
+
+        def chunk_similarities(self, vector, rows):
+            return np.array([row / 10 for row in rows], dtype=np.float32)
+
+    ada = entity("Ada", [f"d:{n}" for n in range(10)], ["d:2", "d:4", "d:6"])
+    every = rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), Read())
+    index = Read()
+    found = rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), index, most=2)
+    assert [p.chunk for p in every] == ["d:6", "d:4", "d:2", *(f"d:{n}" for n in (9, 8, 7, 5, 3, 1, 0))]
+    assert found == every[:2]
+    assert index.asked == ["d:2", "d:4", "d:6"]
+    # Where fewer passages have words of the question than are asked for, all are read.
+    assert rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), index, most=5) == every[:5]
+    assert len(index.asked) == 13

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.retrieve.row_texts import RowTexts, fact_statements
-from polygraph.text.passage import Heading
 from polygraph.text.statements import statements
 from polygraph.text.tokens import count_tokens
 
@@ -15,8 +14,8 @@ class Names:
     def entity_names(self, ids):
         return {"papa": "Papa", "honora vane": "Honora Vane"} if "papa" in ids else {}
 
-    def headings(self, documents):
-        return {d: Heading(d, date="1887-05-03" if d == "letter" else "") for d in documents}
+    def dates(self, documents):
+        return {d: "1887-05-03" if d == "letter" else "" for d in documents}
 
 
 def entity(*descriptions):

@@ -7,7 +7,7 @@ import pytest
 
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.records import Chunk
+from polygraph.records import Chunk, Span
 from polygraph.retrieve.evidence import spans_of
 from polygraph.retrieve.steps import (
     chunk_evidence,
@@ -60,6 +60,9 @@ class Chunks:
     def chunks_by_id(self, ids):
         known = {c.id: c for c in self.all}
         return [known[i] for i in ids if i in known]
+
+    def spans(self, ids):
+        return {c.id: Span(c.document, c.id, c.start, c.end) for c in self.chunks_by_id(ids)}
 
     def passage_tokens(self, ids):
         return {}

@@ -9,6 +9,7 @@ from polygraph.graph.csr import Graph
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.retrieve.methods.walk import (
+    Cosines,
     NameWalk,
     best_hops,
     match_passages,
@@ -127,7 +128,7 @@ def test_a_passage_matches_by_cosine_plus_points_of_bm25(index):
     vector = hashed_models().embedder.embed([QUESTION], "query")[0]
     cosines = index.chunk_similarities(vector, [0, 2]).tolist()
     # Passage 0 has 8 points, passage 2 is found by vectors alone.
-    first, second = match_passages([Hit(0, 8.0)], [Hit(2, 0.1)], vector, index, 0.25)
+    first, second = match_passages([Hit(0, 8.0)], [Hit(2, 0.1)], Cosines(vector, index), 0.25)
     assert (first.n, second.n) == (0, 2)
     assert [first.score, second.score] == pytest.approx([cosines[0] + 2.0, cosines[1]])
 

@@ -93,6 +93,12 @@ def test_a_search_for_many_rows_is_exact(folder, questions):
     assert VectorIndex.open(folder).search(questions[0], N) == exact(folder).search(questions[0], N)
 
 
+def test_several_questions_at_once_find_what_each_finds_alone(folder, questions):
+    index = VectorIndex.open(folder)
+    some, ks = questions[:3], [10, N, 1]
+    assert index.search_each(some, ks) == [index.search(q, k) for q, k in zip(some, ks, strict=True)]
+
+
 def test_codes_of_the_same_rows_are_the_same_and_few_rows_have_none(folder, vectors, tmp_path):
     again = written(vectors, tmp_path / "again", least=N)
     assert (again / CODES).read_bytes() == (folder / CODES).read_bytes()
@@ -128,3 +134,17 @@ def test_rows_of_tokens_have_codes_too(tmp_path):
     (question,) = embedder.embed(["Who has the key of the lantern?"], "query")
     found = VectorIndex.open(tmp_path / "v").search(question, 10)
     assert recall(found, exact(tmp_path / "v").search(question, 10)) >= 0.9
+
+
+def test_search_is_approximate_only_with_codes_and_for_few_of_the_rows(folder):
+    index = VectorIndex.open(folder)
+    # 2,000 candidates and more for each hit, of at most an eighth of 24,000 rows.
+    assert index.is_approximate(10)
+    assert not index.is_approximate(N)
+    assert not exact(folder).is_approximate(10)
+    most = max(k for k in range(1, N) if index.is_approximate(k))
+    assert all(index.is_approximate(k) for k in range(1, most))
+    assert not index.is_approximate(most + 1)
+    # It says how `search` works: without codes all rows are compared.
+    assert index._candidates(np.ones(DIMENSION, dtype=np.float32), most, None) is not None
+    assert index._candidates(np.ones(DIMENSION, dtype=np.float32), most + 1, None) is None

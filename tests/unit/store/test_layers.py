@@ -1,13 +1,17 @@
 """What is finished, what is stale, and what a filter lets be seen."""
 
 import shutil
+from contextlib import closing
 
+import numpy as np
 import pytest
 
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.database import SqliteStore
+from polygraph.store.graph_arrays import GraphArrays
+from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layers import (
     DEPENDENCIES,
     FILE_LAYERS,
@@ -247,3 +251,44 @@ def test_entities_are_read_with_as_many_chunks_as_asked_for(snapshot, only_open)
     whole, some = snapshot.entities(rows), snapshot.entities(rows, most_chunks=1)
     assert [e.chunks for e in some] == [e.chunks[:1] for e in whole]
     assert only_open.entities(rows, most_chunks=1) == only_open.entities(rows)
+
+
+def test_arrays_of_a_built_index_say_what_its_tables_say(folder, monkeypatch):
+    def everything(snapshot):
+        entities = list(range(snapshot.n_entities))
+        pairs = [(a, b) for a in entities for b in entities if a != b]
+        triples = snapshot.triple_rows_at(entities)
+        counts = snapshot.description_counts(np.arange(snapshot.store.count("relations")))
+        vector = HashEmbedder().embed(["hid"], "query")[0]
+        return [
+            snapshot.relation_rows([pair for pair in pairs if pair[0] < pair[1]]),
+            [[part.tolist() for part in snapshot.edges_at(n, most)] for n in entities for most in (1, 99)],
+            counts.tolist(),
+            triples.tolist(),
+            [snapshot.triple_rows_between([pair]).tolist() for pair in pairs],
+            [snapshot.strongest_triples_at(n, 1).tolist() for n in entities],
+            snapshot.triple_ends(triples.tolist()),
+            snapshot.predicate_similarities_of(vector, triples),
+        ]
+
+    with closing(Snapshot(folder)) as snapshot:
+        assert snapshot._arrays is not None
+        found = everything(snapshot)
+        few = snapshot.with_strongest_triples(snapshot.triple_rows_at([0]), 1)
+        assert set(snapshot.strongest_triples_at(0, 1).tolist()) <= set(few.tolist())
+    monkeypatch.setattr(GraphArrays, "open", lambda *_: None)
+    with closing(Snapshot(folder)) as earlier:
+        assert everything(earlier) == found
+
+
+def test_the_first_chunks_of_a_hub_are_read_without_the_others(folder, monkeypatch):
+    with closing(Snapshot(folder)) as snapshot:
+        rows = list(range(snapshot.n_entities))
+        whole = snapshot.entities(rows, most_chunks=1)
+    monkeypatch.setattr("polygraph.store.snapshot._HUB_DEGREE", 1)
+    monkeypatch.setattr(GraphTables, "entities_by_row", lambda _self, rows, **_: [None for _ in rows])
+    with closing(Snapshot(folder)) as again:
+        found = again.entities(rows, most_chunks=1)
+    hubs = [n for n in rows if whole[n].degree]
+    assert hubs
+    assert [found[n] for n in hubs] == [whole[n] for n in hubs]

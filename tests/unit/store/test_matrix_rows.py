@@ -116,6 +116,13 @@ def test_sixteen_bits_change_a_cosine_by_some_millionths(tmp_path):
     exact = vectors.astype(np.float64) @ vectors[5].astype(np.float64)
     assert np.abs(opened.scores(vectors[5]) - exact).max() < 2e-5
     assert len(opened.search(vectors[5], 10)) == 10
+    # Several questions at once, with and without a filter, find what each finds alone, bit for bit.
+    some, ks = vectors[[5, 9, 5]], [10, 1, 0]
+    for allowed in (None, rng.random(3_000) < 0.5):
+        alone = [opened.search(vector, k, allowed) for vector, k in zip(some, ks, strict=True)]
+        assert opened.search_each(some, ks, allowed) == alone
+    assert opened.search_each(some[:0], []) == []
+    assert opened.scores_of(vectors[5], np.arange(3_000)).tobytes() == opened.scores(vectors[5]).tobytes()
 
 
 def test_a_row_of_zeros_stays_zero():

@@ -3,6 +3,7 @@
 import sqlite3
 
 from polygraph.config import Settings
+from polygraph.records import Span
 from polygraph.retrieve.steps import chunk_evidence
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
@@ -25,6 +26,17 @@ def test_a_stored_count_is_that_of_the_passage_as_it_is_packed(tmp_path, hashed_
         packed = chunk_evidence(chunks, [0.0] * len(chunks), [""] * len(chunks), headings)
         assert len(chunks) > 2
         assert snapshot.passage_tokens([c.id for c in chunks]) == {e.id: count_tokens(e.text) for e in packed}
+
+
+def test_spans_cover_whole_chunks_in_the_order_asked_for(tmp_path, hashed_models):
+    with built(tmp_path, hashed_models) as index:
+        snapshot = index.snapshot()
+        for _ in range(2):  # read, then kept
+            spans = snapshot.spans(["b.txt:1", "none:0", "a.txt:0", "b.txt:1"])
+            assert list(spans) == ["b.txt:1", "a.txt:0"]
+            one, other = snapshot.chunks_by_id(list(spans))
+            assert spans["b.txt:1"] == Span("b.txt", "b.txt:1", one.start, one.end)
+            assert spans["a.txt:0"] == Span("a.txt", "a.txt:0", other.start, other.end)
 
 
 def test_counts_go_with_their_document(tmp_path, hashed_models):

@@ -155,3 +155,21 @@ def test_a_reader_that_nobody_holds_lets_go_of_its_state_at_once(tmp_path):
             assert writer.compact()
         finally:
             gc.enable()
+
+
+def test_headings_and_dates_are_read_from_an_index_without_the_texts(tmp_path):
+    store = SqliteStore(tmp_path / "index", mode="write")
+    with store.transaction():
+        records.put_document(store, "d")
+    wanted = store.documents.headings(["d"]), store.documents.dates(["d"])
+    plan = store.connection.rows(
+        f"EXPLAIN QUERY PLAN SELECT id, metadata FROM documents {store.documents._by_headings} WHERE id IN ('d')"
+    )
+    assert "COVERING INDEX documents_headings" in plan[0][-1]
+    store.connection.raw.execute("DROP INDEX documents_headings")
+    store.close()
+    # An index of an earlier version has none until it is written.
+    earlier = SqliteStore(tmp_path / "index", mode="read")
+    assert earlier.documents._by_headings == ""
+    assert (earlier.documents.headings(["d"]), earlier.documents.dates(["d"])) == wanted
+    earlier.close()

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.text.words import content_stems, count_shared_stems, shared_stems
 
 TEXT = (
     "The parties' mills, Mara O'Neil’s and others', were re-opened in 1871: she changed a_plan; x'y'z hoped."
@@ -39,6 +39,7 @@ def test_shared_stems_are_those_of_the_stemmed_text():
         "_",
         " ",
         " ",
+        "\n",
         "-",
         "e",
         "İ",
@@ -52,3 +53,5 @@ def test_shared_stems_are_those_of_the_stemmed_text():
         text, other = ("".join(chance.choices(pieces, k=30)) for _ in range(2))
         wanted = {*content_stems(other), *content_stems(text)[:2]}
         assert shared_stems(wanted, text) == wanted & set(content_stems(text))
+        parts = [text[:9], "", text[9:20], text[20:]]
+        assert count_shared_stems(wanted, parts) == [len(shared_stems(wanted, part)) for part in parts]

@@ -182,15 +182,18 @@ class HashEmbedder:
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for i, text in enumerate(texts):
             words = Counter(_words(text))
-            total = np.zeros(self.dimension, dtype=np.float64)
+            if not words:
+                continue
+            places, weighted = [], []
             # Sorted, because a sum depends on its order.
             for word in sorted(words):
-                places, signs = _features(word)
+                where, signs = _features(word)
                 # Short words are mostly function words, and ten repetitions do not make a word ten times as important.
-                weight = (1.0 + np.log(words[word])) * (0.2 if len(word) <= 3 and word.isalpha() else 1.0)
-                np.add.at(total, places, weight * signs)
-            if words:
-                result[i] = _unit(total)
+                repeated = 1.0 + np.log(words[word]) if words[word] > 1 else 1.0
+                places.append(where)
+                weighted.append(repeated * (0.2 if len(word) <= 3 and word.isalpha() else 1.0) * signs)
+            sums = np.bincount(np.concatenate(places), np.concatenate(weighted), self.dimension)
+            result[i] = _unit(np.asarray(sums, dtype=np.float64))
         return result
 
     def count(self, texts: Sequence[str]) -> list[int]:

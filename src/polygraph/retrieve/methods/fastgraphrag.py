@@ -7,7 +7,7 @@ edge (`multi_edges`).
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal, TypeAlias, TypeVar
@@ -19,9 +19,15 @@ from polygraph.graph.edges import overwrite, strongest, with_counts
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, inflow, walk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
-from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
+from polygraph.records import Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import entity_evidence, nothing_found, relation_evidence, scores_as_json
+from polygraph.retrieve.evidence import (
+    entity_evidence,
+    nothing_found,
+    relation_evidence,
+    scores_as_json,
+    spans_of_rows,
+)
 from polygraph.retrieve.linked_passages import best_passages
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
@@ -117,9 +123,9 @@ class FastGraphRAG:
             threshold=self.threshold,
         )
         scores = dict(ranked)
-        entities = dict(zip(scores, index.entities(list(scores)), strict=True))
+        entities = dict(zip(scores, index.entities(list(scores), most_chunks=1), strict=True))
         relations = self._relations(scores, index)
-        chunks = self._chunks(entities, scores, relations, index)
+        chunks = self._chunks(scores, relations, index)
         kept = select_top(chunks, self.chunk_policy, limit=self.max_chunks, threshold=self.threshold)
         trace += [
             Step(name="reset", value=scores_as_json(_ids(reset, index))),
@@ -130,9 +136,14 @@ class FastGraphRAG:
         texts = RowTexts(index, question)
         texts.entities(list(entities.values()))
         texts.relations([r for r, _ in relations])
-        entity_rows = self._rows(ranked, entities, matches, network, walked, index, texts)
+        spans = spans_of_rows([*entities.values(), *(r for r, _ in relations)], index)
+        whys = self._whys(ranked, matches, network, walked, index)
+        entity_rows = tuple(
+            entity_evidence(entities[n], round(s, 6), why, index, texts, spans)
+            for (n, s), why in zip(ranked, whys, strict=True)
+        )
         relation_rows = tuple(
-            relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts)
+            relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts, spans)
             for r, s in relations
         )
         rest = 1 - self.entities_share - self.relations_share
@@ -140,7 +151,12 @@ class FastGraphRAG:
             [
                 Block(heading="## Entities", items=entity_rows, share=self.entities_share),
                 Block(heading="## Relations", items=relation_rows, share=self.relations_share),
-                Block(heading="## Sources", items=_sources(kept, relations, index), share=rest),
+                Block(
+                    heading="## Sources",
+                    items=_sources(kept, relations, index),
+                    share=rest,
+                    counts=index.passage_tokens([chunk for chunk, _ in kept]),
+                ),
             ],
             max_tokens=self.max_tokens,
         )
@@ -158,27 +174,31 @@ class FastGraphRAG:
         """Match the texts of the question with entities; texts that match nothing are left out."""
         asked = question_entities(question, models, method="fast-graphrag")
         by_name = index.entities_named(asked.named) if self.seed_names else {}
-        found = []
-        vectors, (whole,) = embed_at_once([[*asked.named, *asked.generic], [question]], models)
-        for i, text in enumerate((*asked.named, *asked.generic)):
-            named = i < len(asked.named)
-            exact = [n for n in by_name.get(text, []) if named and index.entities([n])[0].chunks]
+        texts = [*asked.named, *asked.generic]
+        vectors, whole = embed_at_once([texts, [question]], models)
+        found: dict[int, _Match] = {}
+        for i, text in enumerate(asked.named):
+            # Outside a filter an entity has no passages.
+            exact = [e for e in by_name.get(text, []) if index.entities([e], most_chunks=1)[0].chunks]
             if exact:
-                found.append(_Match(text, tuple((n, 1.0) for n in exact)))
-            elif named:
-                found.append(self._similar(text, vectors[i], 1, self.named_similarity, index))
-            else:
-                found.append(self._similar(text, vectors[i], self.generic_k, self.generic_similarity, index))
-        found.append(
-            self._similar("the whole question", whole, self.generic_k, self.generic_similarity, index)
-        )
-        return [match for match in found if match.rows]
+                found[i] = _Match(text, tuple((n, 1.0) for n in exact))
+        texts.append("the whole question")
+        found |= self._similar(texts, np.concatenate([vectors, whole]), len(asked.named), list(found), index)
+        return [found[i] for i in range(len(texts)) if i in found and found[i].rows]
 
-    def _similar(self, text: str, vector: Vectors, k: int, min_similarity: float, index: Snapshot) -> _Match:
+    def _similar(
+        self, texts: Sequence[str], vectors: Vectors, n_named: int, but: Collection[int], index: Snapshot
+    ) -> dict[int, _Match]:
+        """Match texts, of which the first are names, with the entities nearest to them; by position."""
         # A text without any known word has a zero vector, whose similarity with everything would be 0.5.
-        nearest = index.search_entities(vector, k) if vector.any() else []
-        hits = [(hit.n, (1 + hit.score) / 2) for hit in nearest]
-        return _Match(text, tuple((n, round(s, 6)) for n, s in hits if s >= min_similarity))
+        some = [i for i in range(len(texts)) if i not in but and vectors[i].any()]
+        ks = [1 if i < n_named else self.generic_k for i in some]
+        found: dict[int, _Match] = {}
+        for i, hits in zip(some, index.search_entities_each(vectors[some], ks), strict=True):
+            least = self.named_similarity if i < n_named else self.generic_similarity
+            similar = ((hit.n, (1 + hit.score) / 2) for hit in hits)
+            found[i] = _Match(texts[i], tuple((n, round(s, 6)) for n, s in similar if s >= least))
+        return found
 
     def network(self, index: Snapshot) -> Network:
         """Build the network of the walk: relations and identities as edges of equal weight."""
@@ -187,9 +207,9 @@ class FastGraphRAG:
         identities = index.derived(name, lambda: strongest(index.edges("synonyms"), self.identities))
         if self.multi_edges == "keep":
             counted = index.derived("parallel", lambda: with_counts(relations, index.edges("facts")))
-            return Network((EdgeKind(counted), EdgeKind(identities, weighted=False)))
+            return index.network((EdgeKind(counted), EdgeKind(identities, weighted=False)))
         pairs = index.derived(f"relations and {name}", lambda: overwrite(relations, identities))
-        return Network((EdgeKind(pairs, weighted=False),))
+        return index.network((EdgeKind(pairs, weighted=False),))
 
     def _relations(self, scores: Mapping[int, float], index: Snapshot) -> list[tuple[Relation, float]]:
         """Select relations with an end among the selected entities, by the sum of the scores of their ends.
@@ -199,7 +219,8 @@ class FastGraphRAG:
         sources, targets, _ = index.relation_ends(list(scores))
         rows = np.array(sorted(scores), dtype=np.int64)
         sums = _scores_at(sources, rows, scores) + _scores_at(targets, rows, scores)
-        order = np.lexsort((targets, sources, -np.round(sums, 12)))
+        # They ascend by their ends, and sorting is stable.
+        order = np.argsort(-np.round(sums, 12), kind="stable")
         found: list[tuple[Relation, float]] = []
         # `elbow` looks for its gap beyond what it keeps.
         size = _FETCHED if self.relation_policy == "elbow" else self.max_relations
@@ -215,7 +236,6 @@ class FastGraphRAG:
 
     def _chunks(
         self,
-        entities: Mapping[int, Entity],
         scores: Mapping[int, float],
         relations: Sequence[tuple[Relation, float]],
         index: Snapshot,
@@ -223,42 +243,45 @@ class FastGraphRAG:
         """Rank passages by the sum of the scores of their relations; if there are no relations, of their entities."""
         holders: list[tuple[Sequence[str], float]] = [(r.chunks, s) for r, s in relations]
         if not relations:
-            holders = [(entities[n].chunks, s) for n, s in scores.items()]
+            entities = index.entities(list(scores))
+            holders = [(e.chunks, s) for e, s in zip(entities, scores.values(), strict=True)]
         sums: dict[str, float] = {}
         for chunks, score in holders:
             for chunk in chunks:
                 sums[chunk] = sums.get(chunk, 0.0) + score
         # `elbow` looks for its gap among all.
         most = len(sums) if self.chunk_policy == "elbow" else max(RANKED, self.max_chunks)
-        return best_passages({c: round(s, 9) for c, s in sums.items()}, index, most)
+        least = 0.0
+        if len(sums) > most:
+            # What is among the first after rounding is at most one last digit below.
+            least = sorted(sums.values(), reverse=True)[most - 1] - 2e-9
+        return best_passages({c: round(s, 9) for c, s in sums.items() if s >= least}, index, most)
 
-    def _rows(
+    def _whys(
         self,
         ranked: Sequence[tuple[int, float]],
-        entities: Mapping[int, Entity],
         matches: Sequence[_Match],
         network: Network,
         walked: Walk,
         index: Snapshot,
-        texts: RowTexts,
-    ) -> tuple[Evidence, ...]:
-        """Make evidence of the selected entities, with what seeded each or where its score came from."""
+    ) -> list[str]:
+        """Tell for each of the selected entities what seeded it, or where its score came from."""
         rows = [n for n, _ in ranked]
         came = inflow(network, walked, rows, damping=self.damping)
         # The entity from which a score came need not be selected itself.
-        before = sorted({int(n) for n in came.strongest if n >= 0})
-        names = {n: e.name for n, e in zip(before, index.entities(before), strict=True)}
+        names = index.names_by_row(sorted({int(n) for n in came.strongest if n >= 0}))
         seeded: dict[int, str] = {}
         for match in matches:
             for n, similarity in match.rows:
                 seeded.setdefault(n, f"seeded by {match.text!r} (similarity {similarity:.2f})")
         found = []
+        by_others = came.contribution > came.restart
         for i, (n, score) in enumerate(ranked):
             why = [f"walk {score:.4f}", *([seeded[n]] if n in seeded else [])]
-            if came.contribution[i] > came.restart[i]:
+            if by_others[i]:
                 why.append(f"most of it came by {names[int(came.strongest[i])]}")
-            found.append(entity_evidence(entities[n], round(score, 6), "; ".join(why), index, texts))
-        return tuple(found)
+            found.append("; ".join(why))
+        return found
 
 
 def select_top(
@@ -315,7 +338,8 @@ def _why_nothing(n_entities: int, method: FastGraphRAG) -> str:
 def _ids(rows: Mapping[int, float], index: Snapshot) -> list[tuple[str, float]]:
     """Return ids of entities with scores, best first, for a trace."""
     best = sorted(rows.items(), key=lambda item: (-item[1], item[0]))[:RANKED]
-    return [(e.id, s) for e, (_, s) in zip(index.entities([n for n, _ in best]), best, strict=True)]
+    ids = index.ids_by_row([n for n, _ in best])
+    return [(ids[n], s) for n, s in best]
 
 
 def _sources(

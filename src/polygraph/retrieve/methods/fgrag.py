@@ -10,8 +10,9 @@ sources; those of the paper do not.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from polygraph.errors import UnusableReply
@@ -43,7 +44,9 @@ _NOTE_TOKENS = 8
 """Upper bound for the number and line break of a note."""
 _SHOWN = 6
 """Seeds named in the reason of a piece of evidence."""
-_LAYERS = {"descriptions": "description_vectors", "names": "name_vectors", "both": "entity_vectors"}
+_LAYERS: Mapping[str, Literal["entity_vectors", "name_vectors", "description_vectors"]] = MappingProxyType(
+    {"descriptions": "description_vectors", "names": "name_vectors", "both": "entity_vectors"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,10 +184,12 @@ class FGRAG:
             seed=self.seed,
         )
         reader = EntityReader(index)
-        weak = [self._match(vector, index) for vector in embed_names(subjects, models)]
+        weak = self._match(embed_names(subjects, models), index)
+        reader.read([hit.n for hits in weak for hit in hits])
         strong: list[list[Hit]] = [[] for _ in subjects]
         if expands:
             strong = self._second([[reader.entity(h.n).name for h in hits] for hits in weak], index, models)
+        reader.read([hit.n for hits in strong for hit in hits])
         expanded = [
             expand_entities({"weak": [h.n for h in near], "strong": [h.n for h in far]}, reader, limits)
             for near, far in zip(weak, strong, strict=True)
@@ -214,29 +219,26 @@ class FGRAG:
         passes = dict.fromkeys(c.pass_name for c in found)
         return round_robin([[c for c in found if c.pass_name == name] for name in passes])
 
-    def _match(self, vector: Vectors, index: Snapshot) -> list[Hit]:
-        if self.match_by == "names":
-            return index.search_names(vector, self.n)
-        if self.match_by == "both":
-            return index.search_entities(vector, self.n)
-        return index.search_descriptions(vector, self.n)
+    def _match(self, vectors: Vectors, index: Snapshot) -> list[list[Hit]]:
+        return index.search_each(_LAYERS[self.match_by], vectors, self.n)
 
     def _second(self, names: Sequence[Sequence[str]], index: Snapshot, models: Models) -> list[list[Hit]]:
         """Search the strong context of each entity of the question with the names of its weak context."""
         if self.strong == "joint":
             vectors = embed_names(["\n".join(some) for some in names], models)
-            return [self._match(v, index) if some else [] for v, some in zip(vectors, names, strict=True)]
+            found = iter(self._match(vectors[[bool(some) for some in names]], index))
+            return [next(found) if some else [] for some in names]
         flat = embed_names([name for some in names for name in some], models)
-        found, at = [], 0
+        chosen, at = [], 0
         for some in names:
-            hits = [self._match(vector, index) for vector in flat[at : at + len(some)]]
+            hits = self._match(flat[at : at + len(some)], index)
             at += len(some)
             best: dict[int, Hit] = {}
             for hit in (hit for ranking in hits for hit in ranking):
                 best[hit.n] = max(best.get(hit.n, hit), hit, key=lambda h: h.score)
             rows = round_robin([[hit.n for hit in ranking] for ranking in hits])
-            found.append([best[n] for n in rows[: self.n]])
-        return found
+            chosen.append([best[n] for n in rows[: self.n]])
+        return chosen
 
     def _n_that_fit(self, found: Sequence[CollectedDescription]) -> int:
         if self.without == "summaries":

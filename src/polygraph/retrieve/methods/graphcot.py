@@ -79,7 +79,7 @@ class GraphCoT:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve for the question; evidence in the order in which the agent saw it."""
         require(index, _NAME, self.needs, models)
-        if not index.search_entities(embed_question(question, models, names=True), 1):
+        if not _has_entity(question, index, models):
             return nothing_found(question, _NAME, "the graph has no entity", index)
         tools = GraphTools(
             question,
@@ -148,6 +148,13 @@ class GraphCoT:
                 return run
         run.halted = f"the search was halted after {self.max_steps} steps without an answer"
         return run
+
+
+def _has_entity(question: str, index: Snapshot, models: Models) -> bool:
+    """Return whether there is an entity within the filter."""
+    if index.documents_allowed is None:
+        return index.n_entities > 0
+    return bool(index.search_entities(embed_question(question, models, names=True), 1))
 
 
 def _run_actions(

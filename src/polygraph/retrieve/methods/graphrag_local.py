@@ -21,9 +21,10 @@ from polygraph.retrieve.evidence import (
     nothing_found,
     relation_evidence,
     report_evidence,
+    spans_of_rows,
 )
 from polygraph.retrieve.linked_passages import MANY_PASSAGES, consider_passages, rank_by_statements
-from polygraph.retrieve.pack import Block, fitting, pack
+from polygraph.retrieve.pack import Block, fitting_counts, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
@@ -90,7 +91,7 @@ class GraphRAGLocal:
                 question, "graphrag-local", "no entity of the graph matches the question", index
             )
         # 2. Reports of their communities, by number of matched entities, then rating.
-        reports = self._reports(entities, index)
+        reports, report_tokens = self._reports(entities, index)
         # 3. Add entities one at a time with their relations, until the tables are full.
         texts = RowTexts(index, question)
         shown, relations = self._tables(rows, entities, whys, index, texts)
@@ -102,12 +103,15 @@ class GraphRAGLocal:
             sources = sources_of(entities, index.relations_per_chunk(edges), index)
         packed = pack(
             [
-                Block(heading="## Reports", items=reports, share=self.reports_share),
+                Block(heading="## Reports", items=reports, share=self.reports_share, counts=report_tokens),
                 Block(heading="## Entities", items=shown, share=self.tables_share),
+                Block(heading="## Relations", items=_relation_rows(relations, index, texts), share=0.0),
                 Block(
-                    heading="## Relations", items=tuple(_row(r, index, texts) for r in relations), share=0.0
+                    heading="## Sources",
+                    items=sources,
+                    share=1 - self.reports_share - self.tables_share,
+                    counts=index.passage_tokens([source.id for source in sources]),
                 ),
-                Block(heading="## Sources", items=sources, share=1 - self.reports_share - self.tables_share),
             ],
             max_tokens=self.max_tokens,
         )
@@ -125,14 +129,19 @@ class GraphRAGLocal:
             max_tokens=self.max_tokens,
         )
 
-    def _reports(self, entities: Sequence[Entity], index: Snapshot) -> tuple[Evidence, ...]:
+    def _reports(
+        self, entities: Sequence[Entity], index: Snapshot
+    ) -> tuple[tuple[Evidence, ...], dict[str, int]]:
+        """Rank the reports of the entities' communities; return them with the tokens of each."""
         matched = Counter(community for _, community in index.communities_of([e.id for e in entities]))
         reports = index.reports(sorted(matched))
         ordered = sorted(reports, key=lambda r: (-matched[r.community], -r.rating, r.community))
         # Communities of two levels may have the same members, and so the same report.
         ordered = list({r.text: r for r in reversed(ordered)}.values())[::-1][:RANKED]
         # A report rests on hundreds of passages: those of reports that cannot be packed are not read.
-        n = max(1, fitting([r.text for r in ordered], int(self.reports_share * self.max_tokens)))
+        tokens = index.report_tokens(ordered)
+        budget = int(self.reports_share * self.max_tokens)
+        n = max(1, fitting_counts((tokens[r.community] for r in ordered), budget))
         return tuple(
             report_evidence(
                 r if i < n else replace(r, chunks=()),
@@ -141,7 +150,7 @@ class GraphRAGLocal:
                 index,
             )
             for i, r in enumerate(ordered)
-        )
+        ), tokens
 
     def _sources(
         self, question: str, entities: Sequence[Entity], index: Snapshot, models: Models
@@ -244,6 +253,10 @@ class _RelationEnds:
         return [(int(self._sources[place]), int(self._targets[place])) for place in places]
 
 
-def _row(relation: Relation, index: Snapshot, texts: RowTexts) -> Evidence:
-    why = f"joins matched entities; weight {relation.weight:.1f}"
-    return relation_evidence(relation, relation.weight, why, index, texts)
+def _relation_rows(relations: Sequence[Relation], index: Snapshot, texts: RowTexts) -> tuple[Evidence, ...]:
+    spans = spans_of_rows(relations, index)
+    whys = (f"joins matched entities; weight {r.weight:.1f}" for r in relations)
+    return tuple(
+        relation_evidence(r, r.weight, why, index, texts, spans)
+        for r, why in zip(relations, whys, strict=True)
+    )

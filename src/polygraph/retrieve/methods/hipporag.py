@@ -232,7 +232,7 @@ class HippoRAG:
         else:
             between = [facts, synonyms]
         kinds = [EdgeKind(graph, self.entity_edges) for graph in between]
-        return Network((*kinds, EdgeKind(index.edges("mentions"), weighted=False)))
+        return index.network((*kinds, EdgeKind(index.edges("mentions"), weighted=False)))
 
     def _dense(self, question: str, vector: Vectors, index: Snapshot, trace: Sequence[Step]) -> Retrieval:
         """Rank passages by dense retrieval alone."""

@@ -7,10 +7,10 @@ sets come in the order in which they were first seen, and a level without keywor
 (`fill_empty`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import ClassVar, Literal, TypeAlias, TypeVar
+from typing import ClassVar, Literal, TypeAlias
 
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
@@ -18,6 +18,7 @@ from polygraph.records import AnswerForm, Cut, Entity, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.dual_level import (
     Level,
+    RelationReader,
     fit_rows,
     passages_of_relations,
     rerank_passages,
@@ -31,6 +32,7 @@ from polygraph.retrieve.evidence import (
 )
 from polygraph.retrieve.linked_passages import (
     MANY_PASSAGES,
+    NEAREST,
     assign_to_first,
     consider_passages,
     pick_by_quota,
@@ -48,18 +50,21 @@ from polygraph.retrieve.steps import (
     sources_of,
 )
 from polygraph.store.snapshot import Snapshot
+from polygraph.store.vectors import Hit
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.question import Keywords, question_keywords
 
 Mode: TypeAlias = Literal["local", "global", "hybrid", "mix"]
-R = TypeVar("R", Entity, Relation)
 
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
     """The rows and passages for the context, before packing."""
 
-    level: Level
+    entities: Sequence[Entity]
+    relations: Sequence[Relation]
+    whys: Mapping[str, str]
+    """Reasons of entities and relations by id."""
     passages: Sequence[tuple[str, str]]
     """Chunk ids with reasons, best first."""
     n_packed: int
@@ -128,8 +133,11 @@ class LightRAG:
             models,
             question=question if weaves else None,
         )
+        reader = RelationReader(index)
         low, high = (
-            search(part, index, k=self.top_k, threshold=self.threshold, most_chunks=self._most_chunks())
+            search(
+                part, index, reader, k=self.top_k, threshold=self.threshold, most_chunks=self._most_chunks()
+            )
             if len(part)
             else Level()
             for search, part in ((search_low_level, vectors[0]), (search_high_level, vectors[1]))
@@ -137,9 +145,9 @@ class LightRAG:
         # 3. Merge the levels within the budget of the tables, and pick the passages of their rows.
         texts = RowTexts(index, question)
         if weaves:
-            found = self._weave(question, vectors[2][0], low, high, index, models, texts)
+            found = self._weave(question, vectors[2][0], (low, high), reader, index, models, texts)
         else:
-            found = self._join(low, high, index, texts)
+            found = self._join(low, high, reader, index, texts)
         trace = (
             Step(name="keywords", value={"details": list(words.low), "themes": list(words.high)}),
             *low.steps,
@@ -168,40 +176,42 @@ class LightRAG:
         self,
         question: str,
         vector: Vectors,
-        low: Level,
-        high: Level,
+        levels: tuple[Level, Level],
+        reader: RelationReader,
         index: Snapshot,
         models: Models,
         texts: RowTexts,
     ) -> _Selection:
         """Version 1.5.7: interleave the levels and truncate; interleave their passages with those near the question."""
-        merged = Level(
-            _interleave(low.entities, high.entities),
-            _interleave(low.relations, high.relations),
-            {i: _join_reasons(low.whys.get(i), high.whys.get(i)) for i in {**low.whys, **high.whys}},
-        )
-        level, cuts = self._truncate(merged, texts)
+        low, high = levels
+        merged = Level(_interleave(low.entities, high.entities), round_robin([low.relations, high.relations]))
+        level, cuts = self._truncate(merged, texts, reader)
+        relations = reader.read(level.relations)
+        whys = _reasons((low, high), level.relations, relations)
         near: list[tuple[str, str]] = []
+        nearest: Sequence[Hit] | None = None
         if self.mode == "mix":
-            hits = [h for h in index.search_chunks(vector, self.chunk_k) if h.score >= self.threshold]
+            # One search for these and for the passages of hubs.
+            nearest = index.search_chunks(vector, max(self.chunk_k, NEAREST))
+            hits = [h for h in nearest[: self.chunk_k] if h.score >= self.threshold]
             near = [
                 (c.id, f"cosine {h.score:.3f} with the question")
                 for h, c in zip(hits, index.chunks([h.n for h in hits]), strict=True)
             ]
         of_entities = self._pick_passages(
-            question, [(e, e.name) for e in level.entities], "mentions", (), vector, index
+            question, [(e, e.name) for e in level.entities], "mentions", (), vector, index, texts, nearest
         )
         taken = {c for c, _ in of_entities}
         of_relations = self._pick_passages(
-            question, [(r, r.id) for r in level.relations], "states", taken, vector, index
+            question, [(r, r.id) for r in relations], "states", taken, vector, index, texts
         )
         streams = (near, of_entities, of_relations)
-        whys: dict[str, str] = {}
+        linked: dict[str, str] = {}
         for chunk, why in (pair for stream in streams for pair in stream):
-            whys[chunk] = _join_reasons(whys.get(chunk), why)
+            linked[chunk] = _join_reasons(linked.get(chunk), why)
         ids = round_robin([[c for c, _ in stream] for stream in streams])
         steps: tuple[Step, ...] = (
-            *_tables(level),
+            *_tables(level.entities, relations),
             Step(name="passages near the question", value=[c for c, _ in near]),
             Step(name="passages of the entities", value=[c for c, _ in of_entities[:RANKED]]),
             Step(name="passages of the relations", value=[c for c, _ in of_relations[:RANKED]]),
@@ -210,23 +220,23 @@ class LightRAG:
             scored = rerank_passages(question, ids, index, models, self.rerank)
             ids = [i for i, _ in scored]
             steps = (*steps, Step(name="reranked", value=scores_as_json(scored[: self.rerank])))
-        return _Selection(level, [(i, whys[i]) for i in ids], self.chunk_k, cuts, steps)
+        passages = [(i, linked[i]) for i in ids]
+        return _Selection(level.entities, relations, whys, passages, self.chunk_k, cuts, steps)
 
-    def _join(self, low: Level, high: Level, index: Snapshot, texts: RowTexts) -> _Selection:
+    def _join(
+        self, low: Level, high: Level, reader: RelationReader, index: Snapshot, texts: RowTexts
+    ) -> _Selection:
         """Version 1.0.0: truncate each level to budgets of its own, then put the high level before the low level."""
         n_levels = 1 if self.mode in ("local", "global") else 2
-        kept_high, cuts_high = self._truncate(high, texts, n_levels)
-        kept_low, cuts_low = self._truncate(low, texts, n_levels)
-        of_relations = passages_of_relations(kept_high.relations)
+        kept_high, cuts_high = self._truncate(high, texts, reader, n_levels)
+        kept_low, cuts_low = self._truncate(low, texts, reader, n_levels)
+        of_relations = passages_of_relations(reader.read(kept_high.relations))
         # The order of these counts truncated relations, too.
-        counts = relations_per_chunk(low.relations)
+        counts = relations_per_chunk(reader.read(low.relations))
         of_entities = [(e.id, e.why) for e in sources_of(kept_low.entities, counts, index)]
-        ids = {**kept_high.whys, **kept_low.whys}
-        level = Level(
-            list({e.id: e for e in (*kept_high.entities, *kept_low.entities)}.values()),
-            list({r.id: r for r in (*kept_high.relations, *kept_low.relations)}.values()),
-            {i: _join_reasons(kept_high.whys.get(i), kept_low.whys.get(i)) for i in ids},
-        )
+        entities = list({e.id: e for e in (*kept_high.entities, *kept_low.entities)}.values())
+        rows = list(dict.fromkeys((*kept_high.relations, *kept_low.relations)))
+        relations = reader.read(rows)
         # Passages beyond a level's budget stay in the ranking, after those of both levels within it.
         n, m = self._n_within_budget(of_relations, index), self._n_within_budget(of_entities, index)
         within, beyond = [*of_relations[:n], *of_entities[:m]], [*of_relations[n:], *of_entities[m:]]
@@ -234,14 +244,24 @@ class LightRAG:
         for chunk, why in [*within, *beyond]:
             passages[chunk] = _join_reasons(passages.get(chunk), why)
         steps = (
-            *_tables(level),
+            *_tables(entities, relations),
             Step(name="passages of the relations", value=[c for c, _ in of_relations[:RANKED]]),
             Step(name="passages of the entities", value=[c for c, _ in of_entities[:RANKED]]),
         )
         n_packed = len({c for c, _ in within})
-        return _Selection(level, list(passages.items()), n_packed, (*cuts_high, *cuts_low), steps)
+        return _Selection(
+            entities,
+            relations,
+            _reasons((kept_high, kept_low), rows, relations),
+            list(passages.items()),
+            n_packed,
+            (*cuts_high, *cuts_low),
+            steps,
+        )
 
-    def _truncate(self, level: Level, texts: RowTexts, n_levels: int = 1) -> tuple[Level, tuple[Cut, ...]]:
+    def _truncate(
+        self, level: Level, texts: RowTexts, reader: RelationReader, n_levels: int = 1
+    ) -> tuple[Level, tuple[Cut, ...]]:
         """Truncate the rows of a level to the budgets of the tables, at least one of each."""
         wanted = n_levels * (self.entity_tokens + self.relation_tokens)
         scale = min(1.0, self.tables_share * self.max_tokens / wanted)
@@ -253,7 +273,7 @@ class LightRAG:
         )
         relations, relation_cuts = fit_rows(
             level.relations,
-            texts.relations,
+            lambda rows: texts.relations(reader.read(rows)),
             int(self.relation_tokens * scale),
             "relation",
         )
@@ -267,10 +287,13 @@ class LightRAG:
         exclude: Collection[str],
         vector: Vectors,
         index: Snapshot,
+        texts: RowTexts,
+        nearest: Sequence[Hit] | None = None,
     ) -> list[tuple[str, str]]:
         """Pick passages of ranked rows (with their names), each with the first row that cites it."""
         if verb == "mentions" and self.pick != "quota":
-            cited = consider_passages([row for row, _ in rows if isinstance(row, Entity)], vector, index)
+            entities = [row for row, _ in rows if isinstance(row, Entity)]
+            cited = consider_passages(entities, vector, index, nearest)
         else:
             cited = [row.chunks for row, _ in rows]
         assigned = assign_to_first(cited, exclude)
@@ -279,7 +302,7 @@ class LightRAG:
             return [(c, why[c]) for c in pick_by_quota(assigned, self.related_chunks)]
         n = max(1, self.related_chunks * len(rows) // 2)
         said = [row for row, _ in rows] if self.pick == "statements" else []
-        names = index.entity_names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
+        names = texts.names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
         ranked = rank_by_statements(question, list(why), said, vector, index, names, most=n)
         return [(p.chunk, f"{why[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked]
 
@@ -303,8 +326,7 @@ class LightRAG:
         answer_form: AnswerForm,
     ) -> Retrieval:
         """Pack entities, relations, then passages, which get what the tables leave unused."""
-        level = found.level
-        entities, relations = ordered_rows(level.entities, level.relations, level.whys, index, texts)
+        entities, relations = ordered_rows(found.entities, found.relations, found.whys, index, texts)
         whys = dict(found.passages[:RANKED])
         chunks = index.chunks_by_id(list(whys))
         passages = ordered_chunks(chunks, whys, index)[: found.n_packed]
@@ -342,8 +364,8 @@ class LightRAG:
         )
 
 
-def _interleave(first: Sequence[R], second: Sequence[R]) -> list[R]:
-    """Interleave the rows of two rankings, each row once."""
+def _interleave(first: Sequence[Entity], second: Sequence[Entity]) -> list[Entity]:
+    """Interleave the entities of two rankings, each once."""
     by_id = {row.id: row for row in chain(first, second)}
     return [by_id[i] for i in round_robin([[row.id for row in first], [row.id for row in second]])]
 
@@ -352,8 +374,17 @@ def _join_reasons(one: str | None, other: str | None) -> str:
     return "; ".join(reason for reason in dict.fromkeys((one, other)) if reason)
 
 
-def _tables(level: Level) -> tuple[Step, Step]:
+def _reasons(levels: Sequence[Level], rows: Sequence[int], relations: Sequence[Relation]) -> dict[str, str]:
+    """Join the reasons of two levels, by id: of all their entities, and of some relations with their rows."""
+    first, second = levels
+    found = {i: _join_reasons(first.whys.get(i), second.whys.get(i)) for i in {**first.whys, **second.whys}}
+    for n, relation in zip(rows, relations, strict=True):
+        found[relation.id] = _join_reasons(first.reason(n, relation), second.reason(n, relation))
+    return found
+
+
+def _tables(entities: Sequence[Entity], relations: Sequence[Relation]) -> tuple[Step, Step]:
     return (
-        Step(name="entities", value=[e.id for e in level.entities]),
-        Step(name="relations", value=[r.id for r in level.relations]),
+        Step(name="entities", value=[e.id for e in entities]),
+        Step(name="relations", value=[r.id for r in relations]),
     )

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import distinct
 from polygraph.extract.titles.find_titles import TextMention, find_known_names
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
 from polygraph.graph.title_graph import TitleGraph
@@ -48,6 +49,27 @@ class _Ranked:
     """With the question; NaN for passages that were not rescored."""
     previous: Numbers
     """Row of the passage from which the best hop comes; -1 for none."""
+
+
+class Cosines:
+    """Cosines of passages with a question; each passage is compared once, however often it is ranked.
+
+    Args:
+        vector: the question, embedded like the chunks, shape ``(dimension,)``.
+        index: with `chunk_vectors`.
+    """
+
+    def __init__(self, vector: Vectors, index: Snapshot) -> None:
+        self._vector, self._index = vector, index
+        self._known: dict[int, float] = {}
+
+    def of(self, chunks: Sequence[int]) -> list[float]:
+        """Return the cosines of some passages, by row, in the order asked for."""
+        missing = [n for n in chunks if n not in self._known]
+        if missing:
+            found = self._index.chunk_similarities(self._vector, missing)
+            self._known.update(zip(missing, found.tolist(), strict=True))
+        return [self._known[n] for n in chunks]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +134,12 @@ class NameWalk:
         """Rank passages for the question; ties by passage order."""
         require(index, "walk", self.needs, models)
         graph, vector = index.names, embed_question(question, models)
+        cosines = Cosines(vector, index)
         # 1. Seeds: titles in the question, and the passages that match it best by words and vectors together.
         named = titles_in_question(question, graph)
         words = index.search_words(question, self.depth)
         dense = index.search_chunks(vector, self.depth)
-        seeds = match_passages(words, dense, vector, index, self.word_weight)[: self.seeds + 1]
+        seeds = match_passages(words, dense, cosines, self.word_weight)[: self.seeds + 1]
         start = _normalize([*_rarity_weights(named, self.name_weight), *match_weights(seeds, self.sharpness)])
         trace = [
             Step(name="names", value=[[name.text, n] for name, _, n in named]),
@@ -129,7 +152,7 @@ class NameWalk:
         why: list[str] = []
         if len(clauses) > 1 and not named and not _mostly_titled([hit.n for hit in seeds], graph):
             # No title leads from one passage to the next, so each clause has to find its own.
-            hits, why = self._by_clauses([*clauses, question], dense, vector, index)
+            hits, why = self._by_clauses([*clauses, question], dense, cosines, index)
             trace.append(Step(name="clauses", value=list(clauses)))
             trace.append(Step(name="covered", value=hits_as_json(hits[: self.k], index)))
             if self.rerank:
@@ -139,7 +162,7 @@ class NameWalk:
                 trace.append(Step(name="reranked", value=hits_as_json(hits[: self.k], index)))
         elif start:
             # 2. Walk over titles and names.
-            network = self.network(graph)
+            network = self.network(index)
             walked = walk(
                 network,
                 list(start),
@@ -149,16 +172,16 @@ class NameWalk:
             )
             # 3. Mix in each passage's own match, then rescore by similarity to the question, alone and in pairs.
             mixed = mix_with_start(walked, start, self.own_share)
-            ranked = self._rescore(mixed, vector, index)
+            ranked = self._rescore(mixed, cosines, graph)
             # 4. Search by what the first passage of each title leads to, and rank again. What is found is as certain as
             # the passage that led to it, so it gets a share of its mass.
             second: dict[int, tuple[float, Bridge]] = {}
             if self.bridge_share and len(ranked.chunks):
                 starts = search_starts(ranked.chunks, [v for _, v, _ in named], graph, self.bridge_starts)
-                second = self._second_search(question, ranked, starts, vector, index)
+                second = self._second_search(question, ranked, starts, cosines, index)
                 mixed = mix_in(mixed, {n: weight for n, (weight, _) in second.items()})
                 trace.append(Step(name="first", value=hits_as_json([_hit(ranked, i) for i in starts], index)))
-                ranked = self._rescore(mixed, vector, index)
+                ranked = self._rescore(mixed, cosines, graph)
             hits = [_hit(ranked, i) for i in range(len(ranked.chunks))]
             by_mass = [Hit(v, round(s, _DIGITS)) for v, s in mixed.top(self.k, last=graph.n_chunks)]
             trace += [
@@ -190,7 +213,7 @@ class NameWalk:
         )
 
     def _by_clauses(
-        self, clauses: Sequence[str], dense: Sequence[Hit], vector: Vectors, index: Snapshot
+        self, clauses: Sequence[str], dense: Sequence[Hit], cosines: Cosines, index: Snapshot
     ) -> tuple[list[Hit], list[str]]:
         """Choose passages that cover the clauses, and explain each by its clause.
 
@@ -198,9 +221,7 @@ class NameWalk:
         no more (benchmarks/README.md), and each costs as much as all the rest.
         """
         matches = [
-            match_passages(
-                index.search_words(clause, self.depth), dense, vector, index, self.clause_word_weight
-            )
+            match_passages(index.search_words(clause, self.depth), dense, cosines, self.clause_word_weight)
             for clause in clauses
         ]
         found = cover_clauses(matches, seeds=self.seeds, sharpness=self.sharpness, most=RANKED)
@@ -209,7 +230,7 @@ class NameWalk:
         return [hit for hit, _ in found], why
 
     def _second_search(
-        self, question: str, ranked: _Ranked, starts: Sequence[int], vector: Vectors, index: Snapshot
+        self, question: str, ranked: _Ranked, starts: Sequence[int], cosines: Cosines, index: Snapshot
     ) -> dict[int, tuple[float, Bridge]]:
         """Search by each name of some passages and what the question still asks.
 
@@ -217,7 +238,7 @@ class NameWalk:
             question: the question.
             ranked: the passages found so far.
             starts: positions in `ranked` of the passages whose names are searched for.
-            vector: of the question.
+            cosines: with the question.
             index: where to search.
 
         Returns:
@@ -238,7 +259,7 @@ class NameWalk:
                 names=self.bridge_names,
             ):
                 words = index.search_words(f"{bridge.name} {bridge.rest}", self.bridge_depth)
-                for hit in match_passages(words, (), vector, index, self.word_weight):
+                for hit in match_passages(words, (), cosines, self.word_weight):
                     # Of equals the first name.
                     if hit.n != row and (hit.n not in best or hit.score > best[hit.n][0]):
                         best[hit.n] = hit.score, bridge
@@ -249,23 +270,24 @@ class NameWalk:
                     second[n] = before + self.bridge_share * mass * weight, bridge
         return second
 
-    def network(self, graph: TitleGraph) -> Network:
+    def network(self, index: Snapshot) -> Network:
         """Build the network of the walk: passages and names, with the edge weights of the parameters."""
+        graph = index.names
         kinds = [(graph.titles, self.title_edges), (graph.links, 1.0), (graph.shared, self.shared_edges)]
-        return Network(tuple(EdgeKind(edges, factor) for edges, factor in kinds if factor))
+        return index.network(EdgeKind(edges, factor) for edges, factor in kinds if factor)
 
-    def _rescore(self, mixed: Walk, vector: Vectors, index: Snapshot) -> _Ranked:
+    def _rescore(self, mixed: Walk, known: Cosines, graph: TitleGraph) -> _Ranked:
         """Rank passages by mass times ``exp(relevance * (cosine + best hop))``, the remaining ones by mass."""
-        reached = mixed.top(max(RANKED, self.rescored), last=index.names.n_chunks)
+        reached = mixed.top(max(RANKED, self.rescored), last=graph.n_chunks)
         chunks = np.array([v for v, _ in reached], dtype=np.int64)
         mass = np.array([s for _, s in reached])
         n = min(self.rescored, len(chunks)) if self.relevance else 0
         scores, cosines, previous = mass.copy(), np.full(len(chunks), np.nan), np.full(len(chunks), -1)
         order = np.arange(len(chunks))
         if n:
-            cosines[:n] = index.chunk_similarities(vector, chunks[:n].tolist())
+            cosines[:n] = known.of(chunks[:n].tolist())
             hops, positions = best_hops(
-                chunks[:n], cosines[:n], index.names, first=self.hop_starts, common=self.max_name_passages
+                chunks[:n], cosines[:n], graph, first=self.hop_starts, common=self.max_name_passages
             )
             similarity = cosines[:n] + hops
             # Relative to the best, so that no score exceeds its mass.
@@ -364,7 +386,7 @@ def _mostly_titled(chunks: Sequence[int], graph: TitleGraph) -> bool:
 
 
 def match_passages(
-    words: Sequence[Hit], dense: Sequence[Hit], vector: Vectors, index: Snapshot, word_weight: float
+    words: Sequence[Hit], dense: Sequence[Hit], cosines: Cosines, word_weight: float
 ) -> list[Hit]:
     """Rank passages by cosine plus `word_weight` per point of BM25; passages not in `words` have no points.
 
@@ -373,9 +395,9 @@ def match_passages(
     """
     points = {hit.n: hit.score for hit in words}
     ns = sorted(points.keys() | {hit.n for hit in dense})
-    cosines = index.chunk_similarities(vector, ns).tolist()
     hits = [
-        Hit(n, round(c + word_weight * points.get(n, 0.0), _DIGITS)) for n, c in zip(ns, cosines, strict=True)
+        Hit(n, round(c + word_weight * points.get(n, 0.0), _DIGITS))
+        for n, c in zip(ns, cosines.of(ns), strict=True)
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.n))
 
@@ -458,32 +480,29 @@ def _hops(chunks: Numbers, graph: TitleGraph, first: int, common: int) -> Iterat
     """Yield the position of each starting passage with the positions its names lead to."""
     titled = _names_at(chunks, Network((EdgeKind(graph.titles),)), graph)
     mentioned = _names_at(chunks, Network((EdgeKind(graph.links), EdgeKind(graph.shared))), graph)
-    titled_by, mentioned_by = _positions_by_name(titled), _positions_by_name(mentioned)
-    numbers = np.array(list(mentioned_by), dtype=np.int64)
-    counts = dict(zip(mentioned_by, graph.n_passages(numbers).tolist(), strict=True))
-    names_of: dict[int, list[int]] = {}
-    for position, name in [*titled, *mentioned]:
-        names_of.setdefault(position, []).append(name)
-    for p in range(min(first, len(chunks))):
-        names = names_of.get(p, ())
-        reached = {c for name in names for c in titled_by.get(name, ())}
-        reached |= {c for name in names if counts.get(name, 0) <= common for c in mentioned_by.get(name, ())}
-        reached.discard(p)
-        if reached:
-            yield p, np.array(sorted(reached), dtype=np.int64)
+    # Only the names of starting passages can lead anywhere.
+    names = distinct(np.concatenate([some[owners < first] for owners, some in (titled, mentioned)]))
+    lead_to_mentions = names[graph.n_passages(names) <= common]
+    positions_of: dict[int, set[int]] = {}
+    for (owners, some), leading in ((titled, names), (mentioned, lead_to_mentions)):
+        kept = np.isin(some, leading)
+        for position, name in zip(owners[kept].tolist(), some[kept].tolist(), strict=True):
+            positions_of.setdefault(name, set()).add(position)
+    reached: dict[int, set[int]] = {}
+    for owners, some in (titled, mentioned):
+        starts = owners < first
+        for position, name in zip(owners[starts].tolist(), some[starts].tolist(), strict=True):
+            reached.setdefault(position, set()).update(positions_of.get(name, ()))
+    for p in sorted(reached):
+        others = reached[p] - {p}
+        if others:
+            yield p, np.array(sorted(others), dtype=np.int64)
 
 
-def _names_at(chunks: Numbers, network: Network, graph: TitleGraph) -> list[tuple[int, int]]:
-    """List the names at some passages, as position of the passage and number of the name."""
+def _names_at(chunks: Numbers, network: Network, graph: TitleGraph) -> tuple[Numbers, Numbers]:
+    """Return the names at some passages, as positions of the passages and numbers of the names."""
     owners, others, _ = network.edges_at(chunks)
-    return list(zip(owners.tolist(), (others - graph.n_chunks).tolist(), strict=True))
-
-
-def _positions_by_name(pairs: list[tuple[int, int]]) -> dict[int, list[int]]:
-    grouped: dict[int, list[int]] = {}
-    for position, name in pairs:
-        grouped.setdefault(name, []).append(position)
-    return grouped
+    return owners, others - graph.n_chunks
 
 
 # --- labels ---------------------------------------------------------------------------------------------

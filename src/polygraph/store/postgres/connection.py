@@ -169,6 +169,10 @@ class PostgresConnection:
             self._columns[table] = tuple(name for (name,) in self.rows(query, (table,)))
         return self._columns[table]
 
+    def indexed_by(self, index: str) -> str:  # noqa: ARG002
+        """Return nothing: PostgreSQL keeps long texts apart from the other columns of a row."""
+        return ""
+
     def pieces(self, table: str, column: str, key: str) -> Iterator[bytes]:
         """Yield the bytes of a long text in the row whose ``id`` is a key."""
         for (text,) in self.rows(f"SELECT {column} FROM {table} WHERE id = ?", (key,)):  # noqa: S608

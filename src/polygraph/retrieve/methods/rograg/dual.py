@@ -6,15 +6,16 @@ variant differs in two ways: entities that the question names come first (`seed_
 cosine (`order`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from polygraph.models import Models
-from polygraph.records import Entity, Relation, Retrieval, Step
+from polygraph.records import Cut, Entity, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.dual_level import (
     Level,
+    RelationReader,
     deduplicate,
     fit_rows,
     passages_of_relations,
@@ -94,9 +95,11 @@ class RogragDual:
         named = self._named(question, index)
         most_chunks = None if self.order == "graph" else MANY_PASSAGES + 1
         queries = embed_at_once([self._queries(low_keywords), self._queries(keywords.high)], models)
+        reader, texts = RelationReader(index), RowTexts(index, question)
         low = search_low_level(
             queries[0],
             index,
+            reader,
             k=self.entities,
             threshold=self.threshold,
             seeds=named,
@@ -105,6 +108,7 @@ class RogragDual:
         high = search_high_level(
             queries[1],
             index,
+            reader,
             k=self.relations,
             threshold=self.threshold,
             most_chunks=most_chunks,
@@ -113,24 +117,28 @@ class RogragDual:
         first = low.entities[: len(named)]
         whys = {**low.whys, **high.whys, **{e.id: low.whys[e.id] for e in first}}
         entities = deduplicate([*first, *high.entities, *low.entities])
-        relations = deduplicate([*high.relations, *low.relations])
+        rows = list(dict.fromkeys((*high.relations, *low.relations)))
         # 4. Passages: those of the high level's relations, then those that mention the entities.
-        passages = self._passages(question, entities, low, high, index, models)
+        passages = self._passages(question, entities, low, high, reader, index, models, texts)
         trace = (
             Step(name="keywords", value={"details": list(low_keywords), "themes": list(keywords.high)}),
             Step(name="named", value=list(named.values())),
             *low.steps,
             *high.steps,
             Step(name="entities", value=[e.id for e in entities]),
-            Step(name="relations", value=[r.id for r in relations[:RANKED]]),
+            Step(name="relations", value=[r.id for r in reader.read(rows[:RANKED])]),
             Step(name="passages", value=[[c, why] for c, why in passages.items()]),
         )
-        if not entities and not relations:
+        if not entities and not rows:
             reason = f"nothing in the graph resembles the keywords by a cosine of {self.threshold:g}"
             return nothing_found(question, "rograg-dual", reason, index, trace)
-        return self._packed(
-            question, (entities, relations, list(passages)), {**whys, **passages}, index, trace
-        )
+        kept_entities, kept_rows, cuts = self._truncate(entities, rows, reader, texts)
+        relations = reader.read(kept_rows)
+        whys |= {
+            r.id: high.reason(n, r) or low.reason(n, r) for n, r in zip(kept_rows, relations, strict=True)
+        }
+        found = kept_entities, relations, list(passages)
+        return self._packed(question, found, {**whys, **passages}, index, texts, trace, cuts)
 
     def _queries(self, keywords: Sequence[str]) -> list[str]:
         if self.matching == "exact":
@@ -143,22 +151,25 @@ class RogragDual:
         entities: Sequence[Entity],
         low: Level,
         high: Level,
+        reader: RelationReader,
         index: Snapshot,
         models: Models,
+        texts: RowTexts,
     ) -> dict[str, str]:
         """Rank passages; return reasons by id."""
-        whys = dict(passages_of_relations(high.relations))
+        themes = reader.read(high.relations)
+        whys = dict(passages_of_relations(themes))
         if self.order == "graph":
-            for item in sources_of(low.entities, relations_per_chunk(low.relations), index):
+            for item in sources_of(low.entities, relations_per_chunk(reader.read(low.relations)), index):
                 whys.setdefault(item.id, item.why)
         else:
             vector = embed_question(question, models)
             for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
                 for chunk in chunks:
                     whys.setdefault(chunk, f"mentions {entity.name}")
-            rows: list[Entity | Relation] = [*entities, *high.relations]
-            names = index.entity_names([i for r in high.relations for i in (r.source, r.target)])
-            ranked = rank_by_statements(question, list(whys), rows, vector, index, names)
+            rows: list[Entity | Relation] = [*entities, *themes]
+            names = texts.names([i for r in themes for i in (r.source, r.target)])
+            ranked = rank_by_statements(question, list(whys), rows, vector, index, names, most=RANKED)
             whys = {p.chunk: f"{whys[p.chunk]}; cosine {p.cosine:.3f} with the question" for p in ranked}
         if self.rerank and models.reranker is not None:
             scored = rerank_passages(question, list(whys)[:RANKED], index, models, self.rerank)
@@ -182,26 +193,39 @@ class RogragDual:
         visible = [n for n, e in zip(rows, index.entities(rows, most_chunks=1), strict=True) if e.chunks]
         return {n: f"named in the question as {found[n]!r}" for n in visible[: self.entities]}
 
+    @property
+    def _wanted_tokens(self) -> int:
+        """The three budgets together."""
+        return self.entity_tokens + self.relation_tokens + self.chunk_tokens
+
+    def _truncate(
+        self, entities: Sequence[Entity], rows: Sequence[int], reader: RelationReader, texts: RowTexts
+    ) -> tuple[Sequence[Entity], Sequence[int], tuple[Cut, ...]]:
+        """Truncate entities and relations, given by row, to their budgets."""
+        scale = min(1.0, self.max_tokens / self._wanted_tokens)
+        kept, cuts = fit_rows(entities, texts.entities, int(self.entity_tokens * scale), "entity")
+        kept_rows, relation_cuts = fit_rows(
+            rows,
+            lambda some: texts.relations(reader.read(some)),
+            int(self.relation_tokens * scale),
+            "relation",
+        )
+        return kept, kept_rows, (*cuts, *relation_cuts)
+
     def _packed(
         self,
         question: str,
-        found: tuple[list[Entity], list[Relation], list[str]],
-        whys: dict[str, str],
+        found: tuple[Sequence[Entity], Sequence[Relation], list[str]],
+        whys: Mapping[str, str],
         index: Snapshot,
+        texts: RowTexts,
         trace: tuple[Step, ...],
+        cuts: tuple[Cut, ...],
     ) -> Retrieval:
         entities, relations, passages = found
-        wanted = self.entity_tokens + self.relation_tokens + self.chunk_tokens
-        scale = min(1.0, self.max_tokens / wanted)
-        texts = RowTexts(index, question)
-        kept_entities, entity_cuts = fit_rows(
-            entities, texts.entities, int(self.entity_tokens * scale), "entity"
-        )
-        kept_relations, relation_cuts = fit_rows(
-            relations, texts.relations, int(self.relation_tokens * scale), "relation"
-        )
+        wanted = self._wanted_tokens
         chunks = index.chunks_by_id(passages)
-        tables = ordered_rows(kept_entities, kept_relations, whys, index, texts)
+        tables = ordered_rows(entities, relations, whys, index, texts)
         packed = pack(
             [
                 Block(
@@ -227,7 +251,7 @@ class RogragDual:
             "rograg-dual",
             packed,
             ranking=[c.id for c in chunks],
-            cuts=(*entity_cuts, *relation_cuts, *packed.cuts),
+            cuts=(*cuts, *packed.cuts),
             trace=trace,
             max_tokens=self.max_tokens,
         )

@@ -8,8 +8,10 @@ predicate. Triples whose predicate is far from the requested one are then droppe
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polygraph.graph.paths import paths
 from polygraph.models import Models
@@ -113,8 +115,7 @@ def search_facts(
     """
     scorer = _FactScorer(question, predicate, index, models, options)
     if subjects and objects:
-        found = _on_paths(subjects, objects, scorer)
-        return found[: options.facts]
+        return scorer.read(_on_paths(subjects, objects, scorer)[: options.facts])
     if subjects or objects:
         known = tuple(subjects or objects)
         names = index.names_by_row(known)
@@ -126,7 +127,21 @@ def search_facts(
         # The entity has no triples: fall back to those near the predicate or the question.
         found = _by_predicate(predicate, scorer)
     found = scorer.select(_weigh_types(found, set(subjects or objects), type_wanted, index))
-    return _rerank(question, found, index, models, options.rerank)[: options.facts]
+    most = max(options.facts, options.rerank if models.reranker is not None else 0)
+    facts = scorer.read(found[:most])
+    return _rerank(question, facts, index, models, options.rerank)[: options.facts]
+
+
+class _ScoredTriple(NamedTuple):
+    """A triple that is not read yet; see `Fact`."""
+
+    n: int
+    source: int
+    target: int
+    score: float
+    similarity: str
+    """With what it was compared, and the cosine."""
+    why: str
 
 
 class _FactScorer:
@@ -140,42 +155,48 @@ class _FactScorer:
         self.predicate = predicate
         self.predicate_vector, self.question_vector = embed_names([predicate or question, question], models)
 
-    def score(self, rows: Sequence[int], why: str) -> list[Fact]:
+    def score(self, rows: Sequence[int] | NDArray[np.int64], why: str) -> list[_ScoredTriple]:
         """Rank triples, given by row, by similarity."""
-        whole = dict(self._nearest(rows))
-        triples = self.index.triples(sorted(whole))
-        ends = {n: (s, t) for n, s, t in self.index.triple_ends(sorted(triples))}
-        by_predicate = self.index.predicate_similarities(
-            self.predicate_vector, sorted({t.predicate for t in triples.values()})
-        )
+        some, whole = self._nearest(rows)
+        by_predicate = self.index.predicate_similarities_of(self.predicate_vector, some)
+        ends = self.index.triple_ends(some.tolist())
         found = []
-        for n, triple in triples.items():
-            score, compared = by_predicate.get(triple.predicate, 0.0), "predicate"
-            if not self.predicate or (self.options.whole_facts and whole[n] > score):
-                score, compared = whole[n], "statement"
+        for (n, source, target), of_all, of_predicate in zip(ends, whole.tolist(), by_predicate, strict=True):
+            score, compared = of_predicate, "predicate"
+            if not self.predicate or (self.options.whole_facts and of_all > score):
+                score, compared = of_all, "statement"
             score = round(score, 6)
-            source, target = ends[n]
-            reason = f"{why}; {compared} {score:.3f}"
-            found.append(Fact(n=n, triple=triple, source=source, target=target, score=score, why=reason))
+            similarity = f"{compared} {score:.3f}"
+            found.append(_ScoredTriple(n, source, target, score, similarity, f"{why}; {similarity}"))
         return sorted(found, key=lambda f: (-f.score, f.n))
 
-    def _nearest(self, rows: Sequence[int]) -> list[tuple[int, float]]:
-        """Return the triples that are scored with their cosine with the question; none outside the filter."""
+    def _nearest(
+        self, rows: Sequence[int] | NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the triples that are scored with their cosine with the question, by row; none outside the filter."""
         some = np.asarray(rows, dtype=np.int64)
         scores = self.index.fact_similarities(self.question_vector, some)
         some, scores = some[np.isfinite(scores)], scores[np.isfinite(scores)]
-        if len(some) > _CANDIDATES:
-            best = np.lexsort((some, -scores))[:_CANDIDATES]
-            some, scores = some[best], scores[best]
-        return list(zip(some.tolist(), scores.tolist(), strict=True))
+        best = np.lexsort((some, -scores))[:_CANDIDATES]
+        best = best[np.argsort(some[best])]
+        return some[best], scores[best]
 
-    def select(self, facts: list[Fact]) -> list[Fact]:
+    def read(self, found: Sequence[_ScoredTriple]) -> list[Fact]:
+        """Read triples that were chosen, in the order given."""
+        triples = self.index.triples([f.n for f in found])
+        return [
+            Fact(n=f.n, triple=triples[f.n], source=f.source, target=f.target, score=f.score, why=f.why)
+            for f in found
+            if f.n in triples
+        ]
+
+    def select(self, facts: list[_ScoredTriple]) -> list[_ScoredTriple]:
         """Keep the triples that reach the threshold, but at least `min_facts`."""
         n = sum(f.score >= self.options.predicate_threshold for f in facts)
         return sorted(facts, key=lambda f: (-f.score, f.n))[: max(n, self.options.min_facts)]
 
 
-def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScorer) -> list[Fact]:
+def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScorer) -> list[_ScoredTriple]:
     """Rank the triples on paths, path by path: by the mean of the best similarity per hop, then by length."""
     index, options = scorer.index, scorer.options
     routes = [
@@ -187,12 +208,11 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScor
     ]
     if not routes:
         return []
-    # On paths of two hops, every triple has a known end; for longer paths the inner entities are looked up, too.
-    inner = {v for path in routes for v in path[1:-1]} if options.max_hops > 2 else set()
-    ends = {n: (s, t) for n, s, t in index.triples_at(sorted({*subjects, *objects, *inner}))}
-    hops = {frozenset(hop) for path in routes for hop in pairwise(path)}
-    facts = scorer.score([n for n, pair in ends.items() if frozenset(pair) in hops], "on a path")
-    by_hop: dict[frozenset[int], list[Fact]] = {}
+    # On paths of two hops, every triple has a known end, which stands first.
+    known = {*subjects, *objects}
+    hops = {hop if hop[0] in known else hop[::-1] for path in routes for hop in pairwise(path)}
+    facts = scorer.score(index.triple_rows_between(sorted(hops)), "on a path")
+    by_hop: dict[frozenset[int], list[_ScoredTriple]] = {}
     for fact in facts:
         by_hop.setdefault(frozenset((fact.source, fact.target)), []).append(fact)
     scored = []
@@ -203,18 +223,17 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScor
             scored.append((sum(best) / len(best), max(best), path, steps))
     scored.sort(key=lambda s: (-round(s[0], 6), len(s[2]), s[2]))
     kept = [s for s in scored if s[1] >= options.predicate_threshold] or scored[: options.min_facts]
-    found: dict[int, Fact] = {}
+    found: dict[int, _ScoredTriple] = {}
     name_of = index.names_by_row(sorted({v for _, _, path, _ in kept for v in path}))
     for _, _, path, steps in kept:
         names = " – ".join(name_of[v] for v in path)
         for step in steps:
             for fact in step:
-                similarity = fact.why.partition("; ")[2]
-                found.setdefault(fact.n, replace(fact, why=f"on the path {names}; {similarity}"))
+                found.setdefault(fact.n, fact._replace(why=f"on the path {names}; {fact.similarity}"))
     return list(found.values())
 
 
-def _by_predicate(predicate: str, scorer: _FactScorer) -> list[Fact]:
+def _by_predicate(predicate: str, scorer: _FactScorer) -> list[_ScoredTriple]:
     """Rank the triples with the nearest predicate, and with `whole_facts` those nearest to the question."""
     index, options = scorer.index, scorer.options
     rows: list[int] = []
@@ -231,7 +250,9 @@ def _by_predicate(predicate: str, scorer: _FactScorer) -> list[Fact]:
     )
 
 
-def _weigh_types(facts: list[Fact], known: set[int], wanted: str, index: Snapshot) -> list[Fact]:
+def _weigh_types(
+    facts: list[_ScoredTriple], known: set[int], wanted: str, index: Snapshot
+) -> list[_ScoredTriple]:
     """Lower the score of triples whose unknown end has another type."""
     if not wanted or not facts:
         return facts
@@ -241,7 +262,7 @@ def _weigh_types(facts: list[Fact], known: set[int], wanted: str, index: Snapsho
     return [
         f
         if wanted.casefold() in types[ends[f.n]] or types[ends[f.n]] in {"", wanted.casefold()}
-        else replace(f, score=round(f.score * _TYPE_MISMATCH, 6), why=f"{f.why}; not of type {wanted}")
+        else f._replace(score=round(f.score * _TYPE_MISMATCH, 6), why=f"{f.why}; not of type {wanted}")
         for f in facts
     ]
 

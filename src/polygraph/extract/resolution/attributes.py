@@ -1,6 +1,6 @@
 """Attributes of a mention (gender, occupation, dates, where it lies) used to split entities that share a name."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from json import JSONEncoder, loads
 from typing import Any
@@ -63,11 +63,25 @@ class Attributes:
 
     def is_empty(self) -> bool:
         """Return whether nothing is known that could part two entities."""
-        single = self.gender or self.suffix or self.married or self.kind or self.born or self.died
-        several = (
-            self.titles or self.occupations or self.classes or self.within or self.regions or self.creators
+        return not any(self.parting())
+
+    def parting(self) -> tuple[Hashable, ...]:
+        """Return what could part two entities, all but `kind_is_stated` and `words`: equal values conflict alike."""
+        return (
+            self.gender,
+            self.suffix,
+            self.married,
+            self.kind,
+            self.born,
+            self.died,
+            self.titles,
+            self.occupations,
+            self.classes,
+            self.within,
+            self.regions,
+            self.creators,
+            self.years,
         )
-        return not (single or several or self.years)
 
     def update(self, other: "Attributes") -> None:
         """Add the attributes of another mention; single values that are already known are kept."""

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from json import JSONEncoder, loads
+from operator import attrgetter
 from typing import Any
 
 from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES, OFFICES, TITLE_FAMILY
@@ -238,7 +239,7 @@ class Attributes:
 
     def to_json(self) -> str:
         """Serialise the known attributes for `from_json`."""
-        values = ((name, getattr(self, name)) for name in self.__slots__)
+        values = zip(self.__slots__, _values(self), strict=True)
         known = {
             name: sorted(value) if isinstance(value, frozenset) else value for name, value in values if value
         }
@@ -250,6 +251,9 @@ class Attributes:
         known = loads(text)
         values: dict[str, Any] = {f: frozenset(v) if isinstance(v, list) else v for f, v in known.items()}
         return cls(**values)
+
+
+_values = attrgetter(*Attributes.__slots__)
 
 
 def _share_a_name(ours: frozenset[str], theirs: frozenset[str]) -> bool:

@@ -23,6 +23,8 @@ _NAMESAKE = re.compile(
     r"|another (?:person|man|woman)\b|of (?:the|that) same name|share (?:a|the) name)"
 )
 _YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)")
+_HAS_YEAR = re.compile(r"\d{4}")
+"""What all patterns of years need; most sentences do not have it."""
 _DASH = re.compile(r"[-–—]")
 _BORN = re.compile(r"^[^.]{0,30}?\b(?:born|b\.)\s[^.;)]{0,30}?\b(\d{4})\b")
 _DIED = re.compile(r"^[^.]{0,60}?\b(?:died|d\.)\s[^.;)]{0,30}?\b(\d{4})\b")
@@ -101,6 +103,8 @@ def _add_from_context(found: Attributes, may_be_person: bool, before: str, after
                 break
             if occupation(word):
                 found.occupations |= {occupation(word)}
+    if not _HAS_YEAR.search(after):
+        return
     opening = after.find("(", 0, 40)
     brackets = after[opening : after.find(")", opening) + 1] if opening >= 0 else ""
     years = _YEAR.findall(brackets)

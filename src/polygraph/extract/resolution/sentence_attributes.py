@@ -86,8 +86,14 @@ def _add_from_context(found: Attributes, may_be_person: bool, before: str, after
         found.suffix = SUFFIXES.get(word, word)
         after = after[suffix.end() :]
     words = _WORD.findall(before.lower())
-    previous = words[-1] if words and not before.rstrip().endswith((",", ".", ";", ":")) else ""
-    if TYPE_OF_NOUN.get(previous) == "ship" or _SHIP_PREFIX.search(before) or _ABOARD.search(before):
+    end = before.rstrip()
+    previous = words[-1] if words and not end.endswith((",", ".", ";", ":")) else ""
+    # Each pattern is preceded by a cheap test of what it needs.
+    if (
+        TYPE_OF_NOUN.get(previous) == "ship"
+        or (end.endswith(("S", "V", "S.", "V.")) and _SHIP_PREFIX.search(before))
+        or (previous.endswith(("board", "the")) and _ABOARD.search(before))
+    ):
         found.kind = "ship"
         return
     if not may_be_person:

@@ -183,7 +183,7 @@ class _Text:
 
 
 # A sentence describes every name in it.
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=256)
 def _read(description: str) -> _Text:
     text = " ".join(description.split())[:_MAX_CHARS]
     return _Text(text, tuple(_head(text)), _HAS_YEAR.search(text) is not None, tuple(_long_words(text)))
@@ -324,7 +324,7 @@ def _long_words(text: str) -> Iterator[tuple[str, str]]:
             yield word, stem
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def _stem(word: str) -> str:
     """Return the stem of a case-folded word, or an empty string for a short or general one."""
     return "" if len(word) < _SHORTEST or word in _GENERAL_WORDS else fold(word)[:STEM]

@@ -157,7 +157,7 @@ def _add_descriptions(
 
 
 # A sentence describes every name in it.
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=256)
 def _may_give_other_name(text: str) -> bool:
     """Return whether `_OTHER_NAME` may occur in a text in ASCII."""
     words = frozenset(_WORD.findall(text.lower()))
@@ -189,6 +189,6 @@ def _comparable(a: NameParts, b: NameParts) -> bool:
     return not is_ascii or not _first_letters(a.key).isdisjoint(_first_letters(b.key))
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def _first_letters(key: str) -> frozenset[str]:
     return frozenset(fold(word)[:1] for word in key.split())

@@ -90,6 +90,17 @@ _SIDE_BY_SIDE = (
     ),
 )
 """Layers that stand together in `LAYERS` and of which some mostly wait for an endpoint."""
+_LATER = {
+    "fact_vectors": "name_vectors",
+    "predicate_vectors": "fact_vectors",
+    "description_vectors": "entity_vectors",
+    "relation_vectors": "description_vectors",
+    "synonyms": "reports",
+}
+"""Layers that wait for another one besides, since all of them at once would take memory and save no time.
+
+Reports take longer than all vectors, and two layers of vectors keep most calls of an endpoint busy.
+"""
 
 
 def build(
@@ -218,7 +229,7 @@ def _build_group(tasks: Sequence[tuple[Layer, LayerTask]], progress: Progress) -
         side_by_side(
             {layer.name: partial(build_one, layer, task) for layer, task in tasks},
             progress,
-            after={layer.name: layer.rests_on for layer, _ in tasks},
+            after={layer.name: (*layer.rests_on, _LATER.get(layer.name, "")) for layer, _ in tasks},
         )
     return {layer.name: taken[layer.name] for layer, _ in tasks}
 

@@ -1,5 +1,4 @@
-"""Building layers side by side, each as soon as those that it rests on are there: mostly they wait for calls of a model.
-"""
+"""Building layers side by side, each as soon as those that it rests on are there: mostly they wait for a model."""
 
 import contextvars
 import threading

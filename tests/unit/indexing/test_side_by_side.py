@@ -92,7 +92,11 @@ def test_a_layer_does_not_begin_if_one_that_it_rests_on_failed(last):
     def fail(shared):
         raise OSError("the disk is full")
 
-    builds = {"failing": fail, "dependent": lambda shared: begun.append("dependent"), "other": lambda shared: None}
+    builds = {
+        "failing": fail,
+        "dependent": lambda shared: begun.append("dependent"),
+        "other": lambda shared: None,
+    }
     builds[last] = builds.pop(last)
     with pytest.raises(OSError, match="the disk is full"):
         side_by_side(builds, no_progress, {"dependent": ["failing"]})

@@ -29,7 +29,24 @@ from polygraph.text.language import FUNCTION_WORDS
 from polygraph.text.normalize import normalize_name
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-’'.&][^\W_]+)*|[,;:.()]")
-_COPULAS = "is was ist war est était fut es fue era è é foi er var är".split()
+_COPULAS = [
+    "is",
+    "was",
+    "ist",
+    "war",
+    "est",
+    "était",
+    "fut",
+    "es",
+    "fue",
+    "era",
+    "è",
+    "é",
+    "foi",
+    "er",
+    "var",
+    "är",
+]
 _COPULA = re.compile(
     rf"^(?:.{{0,60}}?\s)?(?:{'|'.join(_COPULAS)})\s+(?:also\s+)?"
     r"(?:(?:an?|the|one of the|ein|eine|einer|der|die|das|une?|le|la|el|il|um|uma|en|ett?)\s+)+",

@@ -137,9 +137,7 @@ def _split_group(
     """Return the clusters of one base name and the reason why there are several, if there are."""
     attribute_ids = table.attribute_ids[group] if with_attributes else np.full(len(group), -1)
     if not (table.constraints or is_linked):
-        attributes = _merged_attributes(
-            attribute_ids, table, is_surname=table.by_model and " " not in base
-        )
+        attributes = _merged_attributes(attribute_ids, table, is_surname=table.by_model and " " not in base)
         if attributes is not None:
             # Mentions with attributes come first, as in `_assign`.
             group[:] = np.concatenate((group[attribute_ids >= 0], group[attribute_ids < 0]))

@@ -126,13 +126,20 @@ class NameFinder:
     def _add(
         self, passage: int, document: int, matching: Sequence[tuple[set[int], set[int]]], word: str
     ) -> None:
+        if len(matching) == 1 and len(matching[0][0]) == 1 and not matching[0][1]:
+            (entity,) = matching[0][0]
+            self._note(entity, passage, word)
+            return
         every = set[int]().union(*(sole | some for sole, some in matching))
         here = {entity for entity in every if document in self._documents[entity]}
         chosen = here if len(here) == 1 else set[int]().union(*(sole for sole, _ in matching))
         if len(chosen) == 1 and (len(here) == 1 or len(every) == 1):
-            of_entity = self._found.setdefault(next(iter(chosen)), {})
-            # A name of several words counts even if one of one word turns out to be common.
-            of_entity[passage] = word if of_entity.get(passage, word) else ""
+            self._note(next(iter(chosen)), passage, word)
+
+    def _note(self, entity: int, passage: int, word: str) -> None:
+        of_entity = self._found.setdefault(entity, {})
+        # A name of several words counts even if one of one word turns out to be common.
+        of_entity[passage] = word if of_entity.get(passage, word) else ""
 
 
 def _pattern(name: str) -> _Pattern | None:

@@ -73,6 +73,10 @@ _SIDE_BY_SIDE = (
     frozenset({"lexical", "names", "chunk_vectors", "graph"}),
     frozenset(
         {
+            "mentions",
+            "facts",
+            "descriptions",
+            "communities",
             "entity_vectors",
             "name_vectors",
             "description_vectors",
@@ -80,11 +84,23 @@ _SIDE_BY_SIDE = (
             "fact_vectors",
             "predicate_vectors",
             "reports",
+            "synonyms",
+            "report_vectors",
         }
     ),
-    frozenset({"synonyms", "report_vectors"}),
 )
-"""Layers that stand together in `LAYERS` and mostly wait for an endpoint; all but the last only read the store."""
+"""Layers that stand together in `LAYERS` and of which some mostly wait for an endpoint."""
+_LATER = {
+    "fact_vectors": "name_vectors",
+    "predicate_vectors": "fact_vectors",
+    "description_vectors": "entity_vectors",
+    "relation_vectors": "description_vectors",
+    "synonyms": "reports",
+}
+"""Layers that wait for another one besides, since all of them at once would take memory and save no time.
+
+Reports take longer than all vectors, and two layers of vectors keep most calls of an endpoint busy.
+"""
 
 
 def build(
@@ -135,11 +151,15 @@ def build(
         limit_arenas()
         for group in _groups(models):
             tasks = []
+            again = set[str]()
             for layer in group:
                 name = layer.name
                 if name not in wanted:
                     continue
-                if name not in rebuild and name in up_to_date(store, manifest, is_intact):
+                # A layer that is built again has the same version, so those above look as if they were up to date.
+                if name in rebuild or not again.isdisjoint(layer.rests_on):
+                    again.add(name)
+                elif name in up_to_date(store, manifest, is_intact):
                     continue
                 if name in store.layers():
                     on_change()
@@ -189,29 +209,29 @@ def _groups(models: Models) -> list[list[Layer]]:
 
 
 def _build_group(tasks: Sequence[tuple[Layer, LayerTask]], progress: Progress) -> dict[str, float]:
-    """Build the layers of a group and record those that are finished, also if another fails.
+    """Build the layers of a group and record each that is finished, also if another fails.
 
     Returns:
         The seconds that each layer took.
     """
-    done: dict[str, tuple[int, float]] = {}
+    taken: dict[str, float] = {}
 
     def build_one(layer: Layer, task: LayerTask, shared: Progress) -> None:
         task.progress = shared
         started = time.perf_counter()
         n_rows = layer.build(task)
-        done[layer.name] = n_rows, time.perf_counter() - started
+        taken[layer.name] = time.perf_counter() - started
+        _record(task, n_rows, taken[layer.name])
 
-    try:
-        if len(tasks) == 1:
-            build_one(*tasks[0], progress)
-        else:
-            side_by_side([partial(build_one, *each) for each in tasks], progress)
-    finally:
-        for layer, task in tasks:
-            if layer.name in done:
-                _record(task, *done[layer.name])
-    return {layer.name: done[layer.name][1] for layer, _ in tasks}
+    if len(tasks) == 1:
+        build_one(*tasks[0], progress)
+    else:
+        side_by_side(
+            {layer.name: partial(build_one, layer, task) for layer, task in tasks},
+            progress,
+            after={layer.name: (*layer.rests_on, _LATER.get(layer.name, "")) for layer, _ in tasks},
+        )
+    return {layer.name: taken[layer.name] for layer, _ in tasks}
 
 
 def _record(task: LayerTask, n_rows: int, seconds: float) -> None:

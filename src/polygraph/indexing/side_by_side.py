@@ -1,8 +1,8 @@
-"""Building layers that do not rest on each other side by side: most of the time each waits for calls of a model."""
+"""Building layers side by side, each as soon as those that it rests on are there: mostly they wait for a model."""
 
 import contextvars
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 from polygraph.indexing.progress import Progress
 
@@ -11,22 +11,28 @@ class _Stopped(BaseException):
     """Another layer failed, or the user interrupted."""
 
 
-def side_by_side(builds: Sequence[Callable[[Progress], None]], progress: Progress) -> None:
+def side_by_side(
+    builds: Mapping[str, Callable[[Progress], None]],
+    progress: Progress,
+    after: Mapping[str, Collection[str]] | None = None,
+) -> None:
     """Build several layers at once: the last in this thread, the others in threads of their own.
 
     The first that fails stops the others at their next call of the progress; what they had stored is kept, as after an
-    interrupt.
+    interrupt. Layers that wait for it are not begun.
 
     Args:
-        builds: each builds one layer and calls the progress that it gets after each item. They may read the store, and
-            one of them may change it.
+        builds: by name; each builds one layer and calls the progress that it gets after each item. They may read the
+            store at any time, and change it in transactions, which wait for each other.
         progress: called by one thread at a time.
+        after: the layers that must be there before one is begun, by name; those that are not in `builds` are.
 
     Raises:
         BaseException: the first error; the others are dropped.
     """
     lock, stopped = threading.Lock(), threading.Event()
     errors: list[BaseException] = []
+    ended = {name: threading.Event() for name in builds}
 
     def shared(stage: str, done: int, total: int) -> None:
         with lock:
@@ -34,22 +40,29 @@ def side_by_side(builds: Sequence[Callable[[Progress], None]], progress: Progres
                 raise _Stopped
             progress(stage, done, total)
 
-    def run(build: Callable[[Progress], None]) -> None:
+    def run(name: str) -> None:
         try:
-            build(shared)
+            for other in (after or {}).get(name, ()):
+                if other in ended:
+                    ended[other].wait()
+            if not stopped.is_set():
+                builds[name](shared)
         except _Stopped:
             pass
         except BaseException as error:
             errors.append(error)
             stopped.set()
+        finally:
+            ended[name].set()
 
+    *others, last = builds
     threads = [
-        threading.Thread(target=contextvars.copy_context().run, args=(run, build), name="polygraph-layer")
-        for build in builds[:-1]
+        threading.Thread(target=contextvars.copy_context().run, args=(run, name), name="polygraph-layer")
+        for name in others
     ]
     for thread in threads:
         thread.start()
-    run(builds[-1])
+    run(last)
     while any(thread.is_alive() for thread in threads):
         try:
             for thread in threads:

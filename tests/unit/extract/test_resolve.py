@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
+from polygraph.extract.resolution import disambiguation
+from polygraph.extract.resolution import resolve as resolve_module
+from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.blocking import one_edit_pairs
-from polygraph.extract.resolution.records import Mention, Resolution
+from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
 from polygraph.extract.resolution.resolve import resolve
 
 
@@ -475,3 +478,53 @@ def test_a_name_is_split_by_document_or_by_type_on_request():
     apart = frozenset({("Halcyon # *", "Halcyon # *")})
     assert n_entities(resolve(mixed, cannot_link=apart)) == 2
     assert n_entities(resolve(mixed, cannot_link=frozenset({("Halcyon # ship", "Halcyon # work")}))) == 2
+
+
+@pytest.mark.parametrize("by_model", [True, False])
+def test_mentions_that_agree_are_one_cluster_as_if_they_had_been_assigned_one_by_one(monkeypatch, by_model):
+    sights = ["the mill", "the harbour", "a bridge", "the long road", "an old church"]
+    mentions = [
+        Mention(
+            document=d,
+            window=f"{d}@0",
+            name=name,
+            type="person",
+            description=f"Saw {sights[n % 5]} {n} times.",
+        )
+        for n, d in enumerate("abcdefgh")
+        for name in ("Thomas Quill", f"Tamar Quay {n % 2}")
+    ]
+    # What a text keeps apart from the name comes first; the rest is in the order of the documents.
+    relations = [NameRelation(window="e@0", source="Thomas Quill", target="Tamar Quay 0", predicate="met")]
+    found = resolve(mentions, relations=relations, by_model=by_model)
+    monkeypatch.setattr(disambiguation, "_agree", lambda *_: False)
+    assert resolve(mentions, relations=relations, by_model=by_model) == found
+    assert found.entity_of["a@0", "Thomas Quill"] == found.entity_of["h@0", "Thomas Quill"]
+
+
+def test_a_mention_that_contradicts_itself_does_not_agree_with_another_like_it():
+    one = Attributes(kind="person", born=1901, died=1850)
+    other = Attributes(kind="person", born=1901, died=1850, words=frozenset(["sculpt"]))
+    assert one.parting() == other.parting()
+    assert disambiguation._any_conflict([one, other])
+    assert not disambiguation._any_conflict([one])
+
+
+def test_rules_are_repeated_only_after_a_merge():
+    begun: list[str] = []
+
+    class Merges:
+        n_merges = 0
+
+    def first(merger):
+        begun.append("first")
+
+    def second(merger):
+        begun.append("second")
+        merger.n_merges += len(begun) < 3
+
+    merge_forms = resolve_module._repeatable(Merges(), (first, second))
+    merge_forms()
+    merge_forms()
+    merge_forms()
+    assert begun == ["first", "second", "first", "second"]

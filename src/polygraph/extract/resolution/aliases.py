@@ -40,6 +40,7 @@ _OTHER_BODIES = (
 )
 _BODIES = frozenset(_OTHER_BODIES.split()) | {n for n, kind in TYPE_OF_NOUN.items() if kind == "organization"}
 """Nouns by which a text names a body that it has named in full."""
+_OFFICES_AND_TITLES = TITLES | OFFICES
 _NUMERAL = re.compile(r"[ivxlc]+|\d.*")
 
 
@@ -277,14 +278,19 @@ def acronym_letters(base: str) -> str:
 def _add_acronyms(
     names: list[DocumentName], sentences: Mapping[str, str], found: dict[str, Alias], *, by_model: bool
 ) -> None:
+    acronyms = [
+        name
+        for name in names
+        if is_acronym(name.written) and name.parts.key not in found and name.may_have_acronym()
+    ]
+    if not acronyms:
+        return
     by_initials: dict[str, list[DocumentName]] = defaultdict(list)
     for long in names:
         if (by_model or not long.parts.is_lower_case) and long.may_have_acronym():
             for letters in sorted(initials(long.parts.words)):
                 by_initials[letters].append(long)
-    for short in names:
-        if short.parts.key in found or not is_acronym(short.written) or not short.may_have_acronym():
-            continue
+    for short in acronyms:
         letters = acronym_letters(short.parts.base)
         fitting = by_initials.get(letters, [])
         if len({f.parts.base for f in fitting}) != 1:
@@ -300,7 +306,7 @@ def _add_general_nouns(names: list[DocumentName], found: dict[str, Alias]) -> No
     """Match general names (``Board``, ``Mayor``, ``Supreme Court``) to the only longer name of the document."""
     for short in names:
         words = short.parts.words
-        is_office, is_body = words[0] in TITLES | OFFICES, words[0] in _BODIES
+        is_office, is_body = words[0] in _OFFICES_AND_TITLES, words[0] in _BODIES
         is_body |= len(words) > 1 and words[-1] in _BODIES
         if short.parts.is_lower_case or short.parts.key in found or not (is_office or is_body):
             continue

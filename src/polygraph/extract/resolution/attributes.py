@@ -1,8 +1,9 @@
 """Attributes of a mention (gender, occupation, dates, where it lies) used to split entities that share a name."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from json import JSONEncoder, loads
+from operator import attrgetter
 from typing import Any
 
 from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES, OFFICES, TITLE_FAMILY
@@ -63,11 +64,25 @@ class Attributes:
 
     def is_empty(self) -> bool:
         """Return whether nothing is known that could part two entities."""
-        single = self.gender or self.suffix or self.married or self.kind or self.born or self.died
-        several = (
-            self.titles or self.occupations or self.classes or self.within or self.regions or self.creators
+        return not any(self.parting())
+
+    def parting(self) -> tuple[Hashable, ...]:
+        """Return what could part two entities, all but `kind_is_stated` and `words`: equal values conflict alike."""
+        return (
+            self.gender,
+            self.suffix,
+            self.married,
+            self.kind,
+            self.born,
+            self.died,
+            self.titles,
+            self.occupations,
+            self.classes,
+            self.within,
+            self.regions,
+            self.creators,
+            self.years,
         )
-        return not (single or several or self.years)
 
     def update(self, other: "Attributes") -> None:
         """Add the attributes of another mention; single values that are already known are kept."""
@@ -224,7 +239,7 @@ class Attributes:
 
     def to_json(self) -> str:
         """Serialise the known attributes for `from_json`."""
-        values = ((name, getattr(self, name)) for name in self.__slots__)
+        values = zip(self.__slots__, _values(self), strict=True)
         known = {
             name: sorted(value) if isinstance(value, frozenset) else value for name, value in values if value
         }
@@ -236,6 +251,9 @@ class Attributes:
         known = loads(text)
         values: dict[str, Any] = {f: frozenset(v) if isinstance(v, list) else v for f, v in known.items()}
         return cls(**values)
+
+
+_values = attrgetter(*Attributes.__slots__)
 
 
 def _share_a_name(ours: frozenset[str], theirs: frozenset[str]) -> bool:

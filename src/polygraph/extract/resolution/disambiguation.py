@@ -1,13 +1,13 @@
 """Disambiguation: the mentions of one name are one entity unless attributes or constraints split them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 import numpy as np
 
-from polygraph.arrays import Array
+from polygraph.arrays import Array, distinct
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.constraints import ConstraintKey
@@ -136,23 +136,44 @@ def _split_group(
 ) -> tuple[list[Cluster], str]:
     """Return the clusters of one base name and the reason why there are several, if there are."""
     attribute_ids = table.attribute_ids[group] if with_attributes else np.full(len(group), -1)
-    if (
-        not (table.constraints or is_linked)
-        and (
-            attributes := _merged_attributes(
-                attribute_ids, table, is_surname=table.by_model and " " not in base
-            )
-        )
-        is not None
-    ):
-        # Mentions with attributes come first, as in `_assign`.
-        group[:] = np.concatenate((group[attribute_ids >= 0], group[attribute_ids < 0]))
-        return [Cluster(base, table, group, attributes, context_rows=group)], ""
+    if not (table.constraints or is_linked):
+        attributes = _merged_attributes(attribute_ids, table, is_surname=table.by_model and " " not in base)
+        if attributes is not None:
+            # Mentions with attributes come first, as in `_assign`.
+            group[:] = np.concatenate((group[attribute_ids >= 0], group[attribute_ids < 0]))
+            return [Cluster(base, table, group, attributes, context_rows=group)], ""
+    if not table.constraints and _agree(group, attribute_ids, table):
+        return [_undivided(base, group, attribute_ids, table)], ""
     mentions = _mentions(base, group, attribute_ids, table)
     if table.by_model:
         _drop_lone_kinds(mentions)
     clusters, reason = _assign(base, mentions, table)
     return [cluster.to_cluster(base, table) for cluster in clusters], reason
+
+
+def _agree(group: Array, attribute_ids: Array, table: MentionTable) -> bool:
+    """Return whether nothing parts the mentions of one name: all say the same of it, or nothing."""
+    rows = set(group.tolist())
+    if any(not rows.isdisjoint(table.apart_rows.get(row, ())) for row in rows):
+        return False
+    known = [table.attributes(number) for number in distinct(attribute_ids).tolist()]
+    stated = {one.parting(): one for one in known if not one.is_empty()}
+    return len(stated) < 2 and not any(_contradict(one, one) for one in stated.values())
+
+
+def _undivided(base: str, group: Array, attribute_ids: Array, table: MentionTable) -> Cluster:
+    """Return the one cluster that `_assign` makes of mentions that agree, with its rows in the same order."""
+    attributes = [table.attributes(number) for number in attribute_ids.tolist()]
+    n_apart = [len(table.apart_rows.get(row, ())) for row in group.tolist()]
+    described = [n for n, one in enumerate(attributes) if n_apart[n] or not one.is_empty()]
+    others = [n for n, one in enumerate(attributes) if not n_apart[n] and one.is_empty()]
+    if table.by_model:
+        described.sort(key=lambda n: (-n_apart[n], -_n_distinguishing(attributes[n])))
+    merged = Attributes()
+    for n in described + others:
+        merged.update(attributes[n])
+    rows = group[described + others].astype(np.int64)
+    return Cluster(base, table, rows, merged, context_rows=rows)
 
 
 def _mentions(base: str, group: Array, attribute_ids: Array, table: MentionTable) -> list[_Mention]:
@@ -197,16 +218,29 @@ def _merged_attributes(attribute_ids: Array, table: MentionTable, *, is_surname:
     known, first = np.unique(attribute_ids[attribute_ids >= 0], return_index=True)
     if len(known) > _MAX_PAIRWISE:
         return None
-    distinct = [table.attributes(int(number)) for number in known[np.argsort(first)]]
-    for one, other in combinations(distinct, 2):
-        if one.conflict(other, unrelated=True) or one.occupation_conflict(other, with_offices=True):
-            return None
-        if is_surname and one.title_conflict(other):
-            return None
+    several = [table.attributes(int(number)) for number in known[np.argsort(first)]]
+    if _any_conflict(several) or (
+        is_surname and any(one.title_conflict(other) for one, other in combinations(several, 2))
+    ):
+        return None
     merged = Attributes()
-    for one in distinct:
+    for one in several:
         merged.update(one)
     return merged
+
+
+def _any_conflict(several: Sequence[Attributes]) -> bool:
+    """Return whether any two conflict by the strictest rules; those that say the same are compared once."""
+    alike: dict[Hashable, list[Attributes]] = defaultdict(list)
+    for one in several:
+        alike[one.parting()].append(one)
+    pairs = combinations([same[0] for same in alike.values()], 2)
+    repeated = (same[:2] for same in alike.values() if len(same) > 1)
+    return any(_contradict(one, other) for one, other in (*pairs, *repeated))
+
+
+def _contradict(one: Attributes, other: Attributes) -> bool:
+    return bool(one.conflict(other, unrelated=True) or one.occupation_conflict(other, with_offices=True))
 
 
 def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[list[_PartialCluster], str]:

@@ -21,6 +21,7 @@ from polygraph.extract.resolution.statements import Statements, WindowName, read
 
 MAX_CONTEXT_NAMES = 40
 """Context names kept per window."""
+_NO_ATTRIBUTES = Attributes()
 COLUMNS: Mapping[str, str] = {
     "window": "i",
     "written": "s",
@@ -84,11 +85,12 @@ def extract_features(
         found = Attributes()
         if base and by_model:
             found = describe(item.parts, mention.name, mention.type, mention.description)
-            found.within = frozenset(
-                place_in_english(place)
-                for place in found.within
-                if place in known or region(place) or item.parts.apposition
-            )
+            if found.within:
+                found.within = frozenset(
+                    place_in_english(place)
+                    for place in found.within
+                    if place in known or region(place) or item.parts.apposition
+                )
             statements.add_to(found, n)
             if len(regions[mention.window]) == 1 and not found.within and found.kind == "place":
                 found.regions = regions[mention.window] - {fold(base)}
@@ -104,7 +106,7 @@ def extract_features(
         columns["base"].append(base or None)
         columns["rule"].append(RULES.index(item.rule))
         columns["score"].append(item.score)
-        columns["attributes"].append(found.to_json() if found != Attributes() else None)
+        columns["attributes"].append(found.to_json() if found != _NO_ATTRIBUTES else None)
         columns["has_namesake"].append(not found.is_empty() and mentions_namesake(mention.description))
         columns["is_context"].append(is_context)
         links = statements.links.get(n)

@@ -56,6 +56,8 @@ class Merger:
             n: {cluster.base} for n, cluster in enumerate(clusters) if cluster.base in self._reasons
         }
         self.comparisons: list[Comparison] = []
+        self.n_merges = 0
+        """Clusters that were merged into others: as long as it stays the same, a rule finds what it found before."""
         self._parent = list(range(len(clusters)))
         self._cluster_of_row = np.zeros(len(table), dtype=np.int32)
         self._apart: dict[int, set[int]] = defaultdict(set)
@@ -134,6 +136,7 @@ class Merger:
             self.clusters[smaller].rows, rule, round(score, 4), evidence=evidence, at_most=True
         )
         self._parent[smaller] = larger
+        self.n_merges += 1
         self._record_same_name(self.clusters[smaller].base, self.clusters[larger].base)
         self.clusters[larger].merge(self.clusters[smaller])
         if smaller in self._split:

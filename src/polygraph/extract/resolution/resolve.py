@@ -148,15 +148,13 @@ def resolve_rows(
     merger = Merger(clusters, table, reasons if by_model else None)
     merge_equated(merger)
     merge_transliterations(merger)
-    merge_name_variants(merger)
-    merge_qualified_names(merger)
+    merge_forms = _repeatable(merger, (merge_name_variants, merge_qualified_names))
+    merge_forms()
     merge_short_names(merger, long_names)
     # Names that came together meanwhile are evidence for others.
-    merge_name_variants(merger)
-    merge_qualified_names(merger)
+    merge_forms()
     merge_spelling_variants(merger, embed)
-    merge_name_variants(merger)
-    merge_qualified_names(merger)
+    merge_forms()
     suggest_pairs(merger)
     clusters = merger.remaining()
     ids = _assign_ids(clusters, table)
@@ -164,6 +162,19 @@ def resolve_rows(
         clusters = merge_must_links(clusters, ids, must_link, table)
         ids = _assign_ids(clusters, table)
     return _to_rows(table, clusters, ids, reasons, merger)
+
+
+def _repeatable(merger: Merger, rules: Sequence[Callable[[Merger], None]]) -> Callable[[], None]:
+    """Return a function that applies some rules; a rule is left out if nothing was merged since it was last begun."""
+    n_merges_before: dict[Callable[[Merger], None], int] = {}
+
+    def apply() -> None:
+        for rule in rules:
+            if n_merges_before.get(rule) != merger.n_merges:
+                n_merges_before[rule] = merger.n_merges
+                rule(merger)
+
+    return apply
 
 
 def _assign_ids(clusters: list[Cluster], table: MentionTable) -> list[str]:

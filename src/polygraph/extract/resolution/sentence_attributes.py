@@ -23,6 +23,8 @@ _NAMESAKE = re.compile(
     r"|another (?:person|man|woman)\b|of (?:the|that) same name|share (?:a|the) name)"
 )
 _YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)")
+_HAS_YEAR = re.compile(r"\d{4}")
+"""What all patterns of years need; most sentences do not have it."""
 _DASH = re.compile(r"[-–—]")
 _BORN = re.compile(r"^[^.]{0,30}?\b(?:born|b\.)\s[^.;)]{0,30}?\b(\d{4})\b")
 _DIED = re.compile(r"^[^.]{0,60}?\b(?:died|d\.)\s[^.;)]{0,30}?\b(\d{4})\b")
@@ -84,8 +86,14 @@ def _add_from_context(found: Attributes, may_be_person: bool, before: str, after
         found.suffix = SUFFIXES.get(word, word)
         after = after[suffix.end() :]
     words = _WORD.findall(before.lower())
-    previous = words[-1] if words and not before.rstrip().endswith((",", ".", ";", ":")) else ""
-    if TYPE_OF_NOUN.get(previous) == "ship" or _SHIP_PREFIX.search(before) or _ABOARD.search(before):
+    end = before.rstrip()
+    previous = words[-1] if words and not end.endswith((",", ".", ";", ":")) else ""
+    # Each pattern is preceded by a cheap test of what it needs.
+    if (
+        TYPE_OF_NOUN.get(previous) == "ship"
+        or (end.endswith(("S", "V", "S.", "V.")) and _SHIP_PREFIX.search(before))
+        or (previous.endswith(("board", "the")) and _ABOARD.search(before))
+    ):
         found.kind = "ship"
         return
     if not may_be_person:
@@ -101,6 +109,8 @@ def _add_from_context(found: Attributes, may_be_person: bool, before: str, after
                 break
             if occupation(word):
                 found.occupations |= {occupation(word)}
+    if not _HAS_YEAR.search(after):
+        return
     opening = after.find("(", 0, 40)
     brackets = after[opening : after.find(")", opening) + 1] if opening >= 0 else ""
     years = _YEAR.findall(brackets)

@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from polygraph.extract.lexicon import GENERIC_HEADS, OCCUPATIONS, TITLES, TYPE_OF_NOUN
 from polygraph.extract.resolution.attributes import Attributes
@@ -91,8 +92,10 @@ class Statements:
     def add_to(self, attributes: Attributes, n: int) -> None:
         """Add what relations say of a name to its attributes."""
         if attributes.kind != "person":
-            attributes.within |= frozenset(self.within.get(n, ()))
-            attributes.creators |= frozenset(self.creators.get(n, ()))
+            if n in self.within:
+                attributes.within |= self.within[n]
+            if n in self.creators:
+                attributes.creators |= self.creators[n]
 
 
 def read_statements(names: Sequence[WindowName], relations: Iterable[NameRelation]) -> Statements:
@@ -153,6 +156,8 @@ def _add_descriptions(
                     break
 
 
+# A sentence describes every name in it.
+@lru_cache(maxsize=256)
 def _may_give_other_name(text: str) -> bool:
     """Return whether `_OTHER_NAME` may occur in a text in ASCII."""
     words = frozenset(_WORD.findall(text.lower()))
@@ -180,5 +185,10 @@ def _are_names(*names: WindowName) -> bool:
 
 def _comparable(a: NameParts, b: NameParts) -> bool:
     """Return whether a later rule may compare two names: some of their words begin alike."""
-    first, second = ({fold(word)[:1] for word in name.key.split()} for name in (a, b))
-    return bool(first & second) or not (a.key.isascii() and b.key.isascii())
+    is_ascii = a.key.isascii() and b.key.isascii()
+    return not is_ascii or not _first_letters(a.key).isdisjoint(_first_letters(b.key))
+
+
+@lru_cache(maxsize=2_048)
+def _first_letters(key: str) -> frozenset[str]:
+    return frozenset(fold(word)[:1] for word in key.split())

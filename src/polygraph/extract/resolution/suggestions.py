@@ -5,7 +5,7 @@ half of their words. Both entities must be of one kind and have something in com
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from polygraph.extract.resolution.blocking import names_conflict, plain_form
@@ -29,10 +29,10 @@ def suggest_pairs(merger: Merger) -> None:
         return
     kinds = kind_of_each_name(merger)
     found: dict[tuple[int, int], tuple[float, str]] = {}
-    for a, b in (*_of_other_scripts(merger), *_with_shared_words(kinds)):
+    for a, b in (*_of_other_scripts(merger, kinds), *_with_shared_words(kinds)):
         for x in merger.roots([a]):
             for y in merger.roots([b]):
-                if x == y or merger.side_by_side(x, y) or not _same_known_kind(merger, kinds, a, b, x, y):
+                if x == y or not merger.same_kind(x, y) or merger.side_by_side(x, y):
                     continue
                 strength, text = merger.evidence(x, y)
                 if strength >= ENOUGH and not merger.conflict(x, y)[0]:
@@ -45,26 +45,31 @@ def suggest_pairs(merger: Merger) -> None:
             merger.leave_undecided(x, y, "short name", text)
 
 
-def _same_known_kind(merger: Merger, kinds: dict[str, str], a: str, b: str, x: int, y: int) -> bool:
-    return kinds[a] in _KINDS and kinds[a] == kinds[b] and merger.same_kind(x, y)
+def _are_of_one_kind(kinds: Mapping[str, str], a: str, b: str) -> bool:
+    return kinds[a] in _KINDS and kinds[a] == kinds[b]
 
 
-def _of_other_scripts(merger: Merger) -> Iterator[tuple[str, str]]:
-    """Yield names of different scripts that share a context name."""
+def _of_other_scripts(merger: Merger, kinds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield names of one kind and different scripts that share a context name."""
+    in_other_script = frozenset(filter(is_other_script, merger.numbers))
+    if not in_other_script:
+        return
     with_context: dict[int, set[str]] = defaultdict(set)
     for base, numbers in merger.numbers.items():
         for n in numbers:
             for context in merger.clusters[merger.root(n)].context_ids().tolist():
                 with_context[merger.same_as(context)].add(base)
     for names in with_context.values():
-        others = sorted(base for base in names if is_other_script(base))
-        if others and len(names) <= _MAX_BLOCK:
-            for other in others:
-                yield from ((other, base) for base in sorted(names) if not is_other_script(base))
+        if len(names) > _MAX_BLOCK or names.isdisjoint(in_other_script):
+            continue
+        for other in sorted(names & in_other_script):
+            for base in sorted(names - in_other_script):
+                if _are_of_one_kind(kinds, other, base):
+                    yield other, base
 
 
-def _with_shared_words(kinds: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield names that share half of the words of the longer one, a word that is no common noun among them."""
+def _with_shared_words(kinds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield names of one kind that share half of the words of the longer one, not only common nouns."""
     words = {base: frozenset(fold(plain_form(base)).split()) for base in kinds if " " in base}
     blocks: dict[str, list[str]] = defaultdict(list)
     for base in sorted(words):
@@ -76,6 +81,8 @@ def _with_shared_words(kinds: dict[str, str]) -> Iterator[tuple[str, str]]:
         if 1 < len(names) <= _MAX_BLOCK:
             pairs |= dict.fromkeys(combinations(names, 2))
     for a, b in pairs:
+        if not _are_of_one_kind(kinds, a, b):
+            continue
         n_shared = len(words[a] & words[b])
         is_person = kinds[a] == "person"
         if is_person and fold(a)[0] != fold(b)[0]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from json import loads
 from math import fsum
@@ -36,6 +37,8 @@ _STRONG = 1
 """Strength below which two names only stand together."""
 LOST_REASONS = ("both names are one entity", "a name is no entity", "no chunk is known")
 """Why an extraction row is in no relation."""
+_KEYWORD_LISTS = 4_096
+"""Lists of keywords that are kept: some recur in many relations."""
 _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
 
@@ -287,7 +290,8 @@ class MergedGraph:
     def relations(self) -> Iterator[Relation]:
         """Yield all relations, by id."""
         links = self._links
-        phrases, keyword_lists = links.strings["predicate"], links.strings["keywords"]
+        phrases, keywords_of = links.strings["predicate"], lru_cache(_KEYWORD_LISTS)(loads)
+        keyword_lists = links.strings["keywords"]
         for first, n, rows, owner in _batches(self._relation_ends, self._relation_rows):
             predicate, keywords = links["predicate"][rows], links["keywords"][rows]
             directed = 2 * predicate + ~self._forward[rows]
@@ -306,7 +310,7 @@ class MergedGraph:
             for a, b, weight, predicates, lists, chunks, descriptions in parts:
                 counts = Counter[str]()
                 for some, count in lists:
-                    for keyword in loads(keyword_lists[some]):
+                    for keyword in keywords_of(keyword_lists[some]):
                         counts[keyword] += count
                 yield Relation(
                     id=f"{self.ids[a]}{SEPARATOR}{self.ids[b]}",

@@ -100,6 +100,7 @@ class Members:
         """Source rows, target rows and weights of all relations, by row."""
         del row
         self._source_offsets, self._by_source = group_order(self.sources, len(self.ids))
+        self._is_member = np.zeros(len(self.ids), dtype=np.bool_)
         self.strength: Array = np.zeros(len(self.ids))
         """Sum of the weights of each entity's relations, by row."""
         add_weights(self.strength, self.sources, self.targets, self.weights)
@@ -116,8 +117,12 @@ class Members:
     def relations(self, community: Community | Outline) -> list[Relation]:
         """Return the relations with both ends in a community, sorted by id."""
         rows = self.rows(community)
-        inner = self.inner_relations(np.zeros(len(rows), dtype=np.int64), rows)
-        return self._graph.relations_by_row(inner.relation.tolist())
+        relations = self._by_source[members(self._source_offsets, rows)[0]]
+        # Most communities are small, so that one look-up in an array over all entities is faster than a search.
+        self._is_member[rows] = True
+        inner = relations[self._is_member[self.targets[relations]]]
+        self._is_member[rows] = False
+        return self._graph.relations_by_row(np.sort(inner).tolist())
 
     def owners(self, community: Community | Outline) -> dict[str, str]:
         """Return the part of a community that each member belongs to, by the ids of both; empty if it has no parts."""

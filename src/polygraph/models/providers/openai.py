@@ -19,6 +19,8 @@ import pybase64
 from polygraph.models.chat_completion import (
     CompletionReader,
     describe_error,
+    is_surely_plausible,
+    n_bytes_of,
     parse_json,
     plausible_prompt_tokens,
     prompt_tokens,
@@ -193,7 +195,11 @@ class OpenAIChat:
                 completion = (self._streamed if streams else self._whole)(arguments, form, on_text)
         finally:
             self._times.add(time.monotonic() - started, complete=completion is not None)
-        reply = completion.reply(lambda: prompt_tokens(request), request.max_output_tokens)
+        reply = completion.reply(
+            lambda: prompt_tokens(request),
+            request.max_output_tokens,
+            n_bytes_of(message.content for message in request.messages),
+        )
         return replace(reply, text=self._endpoint.without_key(reply.text))
 
     def _arguments(self, request: ChatRequest, form: _Form) -> dict[str, Any]:
@@ -395,9 +401,7 @@ class OpenAIEmbedder:
 
     def _reported_tokens(self, reported: object, texts: Sequence[str]) -> int:
         """Return the reported tokens of a request, or ours if they cannot be true."""
-        n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
-        # A token of a text has some four bytes, so most counts are believed without counting.
-        if type(reported) is int and 0 < n_bytes // 8 <= reported <= n_bytes:
+        if is_surely_plausible(reported, n_bytes_of(texts)):
             return reported
         counted = sum(self.count(texts))
         believed = plausible_prompt_tokens(reported, counted)

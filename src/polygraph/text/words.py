@@ -100,6 +100,20 @@ def content_stems(text: str) -> list[str]:
     return list(_content_stems(text))
 
 
+# A sentence describes several names, and every name is written many times.
+@lru_cache(maxsize=4_096)
+def content_stem_set(text: str) -> frozenset[str]:
+    """Return the `content_stems` of a text without their order.
+
+    >>> sorted(content_stem_set("What changes Scrooge's mind?"))
+    ['chang', 'mind', 'scroog']
+    """
+    return frozenset(map(_content_stem, frozenset(_words_of(text)))) - _NO_STEM
+
+
+_NO_STEM = frozenset([""])
+
+
 def shared_stems(wanted: Collection[str], text: str) -> set[str]:
     """Return which of some stems are among the `content_stems` of a text.
 

@@ -15,8 +15,8 @@ from typing import Any, Self
 import pytest
 
 from polygraph.errors import BudgetReached, ModelRefused, ModelUnavailable, UnusableReply
-from polygraph.models.calls import Calls
 from polygraph.models import chat_completion
+from polygraph.models.calls import Calls
 from polygraph.models.chat_completion import MAX_REASONING_TOKENS, read_completion
 from polygraph.models.pacing import Pacer
 from polygraph.models.protocols import ChatReply, ChatRequest, Message

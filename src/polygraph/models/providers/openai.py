@@ -37,7 +37,9 @@ Structured: TypeAlias = Literal["auto", "json_schema", "json_object", "plain"]
 _CHAT = "/chat/completions"
 BATCH_TEXTS = 128
 BATCH_TOKENS = 100_000
-"""Largest batch of an embedder; OpenAI accepts 300,000 tokens."""
+"""Largest batch of an embedder, where a token is taken for two bytes: it has at least one, so that a batch is at most
+twice as large. OpenAI accepts 300,000 tokens."""
+_BYTES_PER_TOKEN = 2
 
 _ROWS = 8
 """Vectors that are scaled together, so that double precision needs little memory."""
@@ -330,13 +332,8 @@ class OpenAIEmbedder:
         """Group texts into calls of bounded size."""
         batches: list[range] = []
         begin = n_tokens = 0
-        # A token is at least one byte, so most texts need no counting.
-        lengths = [len(text.encode("utf-8", "replace")) for text in texts]
-        most = max(
-            (sum(lengths[at : at + BATCH_TEXTS]) for at in range(0, len(texts), BATCH_TEXTS)), default=0
-        )
-        for i, n in enumerate(lengths if most <= BATCH_TOKENS else self.count(texts)):
-            used = min(n, self._max_tokens)
+        for i, text in enumerate(texts):
+            used = min(n_bytes_of([text]) // _BYTES_PER_TOKEN, self._max_tokens)
             if i > begin and (i - begin == BATCH_TEXTS or n_tokens + used > BATCH_TOKENS):
                 batches.append(range(begin, i))
                 begin, n_tokens = i, 0

@@ -372,6 +372,7 @@ class _Support:
         self._window = window
         self._chunks = {chunk.id: chunk for chunk in window.chunks}
         self._ids = list(self._chunks)
+        self._known_scores: dict[frozenset[str], list[int]] = {}
 
     @cached_property
     def _words(self) -> list[frozenset[str]]:
@@ -406,10 +407,10 @@ class _Support:
         last = ""
         for statement in _statements(text):
             chunk = (
-                self._best(content_stem_set(statement) - own, preferred)
+                self._best(content_stem_set(statement), own, preferred)
                 or last
                 or next(iter(preferred), "")
-                or self._best(own, preferred)
+                or self._best(own, frozenset(), preferred)
                 or next(iter(self._chunks))
             )
             last = chunk
@@ -418,13 +419,23 @@ class _Support:
             return dict.fromkeys(parts, text)
         return {chunk: " ".join(some) for chunk, some in parts.items()}
 
-    def _best(self, wanted: frozenset[str], preferred: Sequence[str]) -> str:
-        scores = [sum(map(self._shares.__getitem__, wanted & words)) for words in self._words]
+    def _best(self, wanted: frozenset[str], without: frozenset[str], preferred: Sequence[str]) -> str:
+        """Return the chunk with most of some words, apart from others; empty if no chunk has any."""
+        scores = self._scores(wanted)
+        if shared := wanted & without:
+            scores = [score - part for score, part in zip(scores, self._scores(shared), strict=True)]
         best = max(scores)
         if not best:
             return ""
         equals = [i for i, score in zip(self._ids, scores, strict=True) if score == best]
         return next((i for i in equals if i in preferred), equals[0])
+
+    def _scores(self, wanted: frozenset[str]) -> list[int]:
+        """Return the score of each chunk; a sentence often describes several names."""
+        if (scores := self._known_scores.get(wanted)) is None:
+            scores = [sum(map(self._shares.__getitem__, wanted & words)) for words in self._words]
+            self._known_scores[wanted] = scores
+        return scores
 
 
 _CLAUSE_END = re.compile(r"(?<=;)\s+")

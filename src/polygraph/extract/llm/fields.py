@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
-from polygraph.extract.llm.formats import RawRecord
+from polygraph.extract.llm.formats import MAX_FIELD, RawRecord
 from polygraph.extract.llm.parsed_records import (
     MAX_DESCRIPTION,
     MAX_KEYWORDS,
@@ -58,7 +58,7 @@ _STRENGTH_WORDS = {
 
 def clean_field(text: str) -> str:
     """Return a field on one line, without markup around it; empty for words such as ``unknown``."""
-    text = " ".join(text[: 4 * MAX_DESCRIPTION].split())
+    text = " ".join(text[:MAX_FIELD].split())
     text = unquote(text)
     # An unmatched quote at either end.
     if text[:1] in '"“' and text.count('"') + text.count("“") + text.count("”") == 1:

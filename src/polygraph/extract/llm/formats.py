@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from polygraph.extract.llm.parsed_records import MAX_DESCRIPTION
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import json_values
 from polygraph.tasks.parsing.short_replies import unquote
+
+MAX_FIELD = 6_000
+"""Characters of a field; the rest of a longer one is ignored."""
 
 Kind: TypeAlias = Literal["entity", "relation"]
 
@@ -238,7 +240,7 @@ def _as_asked(line: str) -> RawRecord | None:
 
     `LineRecords._read` and `fields.clean_field` would find the same, in several times the time.
     """
-    if " | " not in line or len(line) > 4 * MAX_DESCRIPTION or not _AS_ASKED.fullmatch(line):
+    if " | " not in line or len(line) > MAX_FIELD or not _AS_ASKED.fullmatch(line):
         return None
     kind, *fields = line.split(" | ")
     if " ".join(line.split()) != line or (fields[0].casefold() in _COLUMNS and _are_columns(fields)):

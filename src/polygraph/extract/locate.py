@@ -4,8 +4,8 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from itertools import pairwise
 
 from polygraph.records import Span, Window
@@ -100,11 +100,23 @@ class Locator:
     def __init__(self, window: Window) -> None:
         self._text = window.text
         self._map = ChunkMap(window)
-        self._spans = _word_spans(window.text)
-        self._words = _folded_words(window.text, self._spans)
-        self._word_indices: defaultdict[str, list[int]] = defaultdict(list)
+        self._plain = _PlainText(window.text) if window.text.isascii() else None
+
+    # Most names of a text in ASCII are found without the index of its words.
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        return _word_spans(self._text)
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return _folded_words(self._text, self._spans)
+
+    @cached_property
+    def _word_indices(self) -> Mapping[str, list[int]]:
+        indices: defaultdict[str, list[int]] = defaultdict(list)
         for i, word in enumerate(self._words):
-            self._word_indices[word].append(i)
+            indices[word].append(i)
+        return indices
 
     def locate(self, name: str) -> tuple[Span, ...]:
         """Return the spans of a name in order, bounded as in `ChunkMap.spans`; empty if there is no match."""
@@ -112,6 +124,8 @@ class Locator:
 
     def _find(self, name: str) -> list[tuple[int, int]]:
         text = _without_possessive(name.strip())
+        if self._plain is not None and _PLAIN_NAME.fullmatch(text) and (known := self._plain.find(text)):
+            return known
         words = [(text[start:end], start, end) for start, end in _word_spans(text)]
         if not words:
             return []
@@ -148,6 +162,44 @@ class Locator:
             if spans and (not best or len(spans) <= len(best)):
                 best = spans
         return best
+
+
+class _PlainText:
+    """A text in ASCII, in lower case and with one space for each run of white space."""
+
+    def __init__(self, text: str) -> None:
+        lower, pieces = text.lower(), list[str]()
+        self._begins, self._origins = [0], [0]
+        """Where each piece of the text without longer white space begins, here and in the text as it was."""
+        for white in _LONG_SPACE.finditer(text):
+            pieces.append(lower[self._origins[-1] : white.start()])
+            self._begins.append(self._begins[-1] + len(pieces[-1]) + 1)
+            self._origins.append(white.end())
+        self._text = " ".join([*pieces, lower[self._origins[-1] :]])
+
+    def find(self, name: str) -> list[tuple[int, int]]:
+        """Return the spans where words occur in sequence, given with one space between them, in order."""
+        name, text = name.lower(), self._text
+        found, at = [], text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if not ((at and _is_of_word(text[at - 1])) or _is_of_word(text[end : end + 1])):
+                found.append((self._origin(at), self._origin(end - 1) + 1))
+            at = text.find(name, at + 1)
+        return found
+
+    def _origin(self, at: int) -> int:
+        piece = bisect_right(self._begins, at) - 1
+        return self._origins[piece] + at - self._begins[piece]
+
+
+_PLAIN_NAME = re.compile(r"\w+(?: \w+)*", re.ASCII)
+_LONG_SPACE = re.compile(r"\s{2,}|[^\S ]")
+"""White space other than one space."""
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 @cache

@@ -303,9 +303,9 @@ class Calls:
         try:
             stored = self.store.reply(key)
             if stored is None:
-                with self.store.claim(key):
+                with self.store.claim(key) as reread:
                     # While this one waited, another process may have got the reply.
-                    stored = self.store.reply(key)
+                    stored = self.store.reply(key) if reread else None
                     if stored is None:
                         flight.reply = self._chat(model, request, key, line, on_text)
                         return flight.reply

@@ -3,9 +3,9 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from polygraph.models.protocols import ChatReply, ChatRequest, Likelihood
 from polygraph.models.transport import TransportError
@@ -116,6 +116,27 @@ def _between(reported: object, counted: int, most: int) -> int | None:
     return int(reported) if reported or not counted else None
 
 
+def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGuard[int]:
+    """Tell from the length of a text whether reported tokens are plausible, as nearly all are, without counting.
+
+    A token has some four bytes: a count from an eighth of the bytes to all of them is believed.
+
+    Args:
+        reported: by the endpoint.
+        n_bytes: of the text in UTF-8.
+        most: tokens that are believed of a text of any length.
+
+    >>> is_surely_plausible(25, 100), is_surely_plausible(3, 100), is_surely_plausible(250, 100)
+    (True, False, False)
+    """
+    return type(reported) is int and 0 < n_bytes // 8 <= reported <= max(n_bytes, most)
+
+
+def n_bytes_of(texts: Iterable[str]) -> int:
+    """Return the number of bytes of some texts in UTF-8."""
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
 # --- replies --------------------------------------------------------------------------------------------
 
 
@@ -212,8 +233,18 @@ class CompletionReader:
         self.n_chars += len(piece)
         return piece
 
-    def reply(self, n_prompt_tokens: int | Callable[[], int], max_output_tokens: int | None) -> ChatReply:
+    def reply(
+        self,
+        n_prompt_tokens: int | Callable[[], int],
+        max_output_tokens: int | None,
+        n_prompt_bytes: int = 0,
+    ) -> ChatReply:
         """Return the reply, with tokens counted here where the endpoint reports none or impossible ones.
+
+        Args:
+            n_prompt_tokens: tokens of the request by our count; a function is called only if they are needed.
+            max_output_tokens: limit of the request, or None.
+            n_prompt_bytes: of the request; 0 if they are not known.
 
         Raises:
             TransportError: if the text is empty.
@@ -222,11 +253,19 @@ class CompletionReader:
         finish = self.finish
         if self.full:
             text, finish = text[:MAX_REPLY_CHARS], "length"
-        counted = n_prompt_tokens if isinstance(n_prompt_tokens, int) else n_prompt_tokens()
-        written = count_tokens(text)
         usage = self.usage or {}
-        reads = plausible_prompt_tokens(usage.get("prompt_tokens"), counted)
-        writes = plausible_completion_tokens(usage.get("completion_tokens"), written, max_output_tokens)
+        said_read, said_written = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        reads = said_read if is_surely_plausible(said_read, n_prompt_bytes) else None
+        counted = 0
+        if reads is None:
+            counted = n_prompt_tokens if isinstance(n_prompt_tokens, int) else n_prompt_tokens()
+            reads = plausible_prompt_tokens(said_read, counted)
+        most = max_output_tokens or MAX_REASONING_TOKENS
+        writes = said_written if is_surely_plausible(said_written, n_bytes_of([text]), most) else None
+        written = 0
+        if writes is None:
+            written = count_tokens(text)
+            writes = plausible_completion_tokens(said_written, written, max_output_tokens)
         # A zero is as good as no report: some servers leave out what they had cached.
         wrong = [
             f"{name} = {describe_error(usage[name])[:24]}"

@@ -5,10 +5,15 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from string import ascii_lowercase, digits
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
-"""The same for a case-folded text in ASCII, in two thirds of the time."""
+"""The same for a case-folded text in ASCII."""
+_WITHOUT_MARKS = bytes(
+    code if chr(code) in f"{ascii_lowercase}{digits}'" else ord(" ") for code in range(256)
+)
+"""Replaces what is no part of a word in such a text."""
 _NAME = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(\d{3,4})\b|\b([^\W\d_][\w'’-]*)")
 
 _PHRASE_WORD = re.compile(r"\w[\w'’.&/-]*(?<![.'’&/-])")
@@ -60,8 +65,13 @@ def words(text: str) -> list[str]:
 def _words_of(text: str) -> list[str]:
     """Return the case-folded words of a text as they stand."""
     folded = text.casefold()
-    found: list[str] = (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
-    return found
+    if not folded.isascii():
+        return _WORD.findall(folded)
+    # In a third of the time of the pattern.
+    found = folded.encode().translate(_WITHOUT_MARKS).decode().split()
+    if "'" not in folded:
+        return found
+    return [word for part in found for word in ((part,) if "'" not in part else _ASCII_WORD.findall(part))]
 
 
 def find_text(wanted: str, text: str) -> tuple[int, int] | None:
@@ -90,6 +100,20 @@ def content_stems(text: str) -> list[str]:
     ['chang', 'scroog', 'mind']
     """
     return list(_content_stems(text))
+
+
+# A sentence describes several names, and every name is written many times.
+@lru_cache(maxsize=4_096)
+def content_stem_set(text: str) -> frozenset[str]:
+    """Return the `content_stems` of a text without their order.
+
+    >>> sorted(content_stem_set("What changes Scrooge's mind?"))
+    ['chang', 'mind', 'scroog']
+    """
+    return frozenset(map(_content_stem, frozenset(_words_of(text)))) - _NO_STEM
+
+
+_NO_STEM = frozenset([""])
 
 
 def shared_stems(wanted: Collection[str], text: str) -> set[str]:

@@ -118,3 +118,14 @@ def test_a_name_that_stands_in_the_text_is_found_there(words: list[str]):
     name = " ".join(words)
     window = window_of(f"x {name} y")
     assert (2, 2 + len(name)) in {(s.start, s.end) for s in Locator(window).locate(name)}
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.text(alphabet="abB_1  \n\t.'", max_size=40),
+    st.text(alphabet="aB_1 '.", max_size=6),
+)
+def test_words_of_a_text_in_ascii_are_found_as_in_any_other(text: str, name: str):
+    # A letter at the end, which is no part of any match, keeps the text from being in ASCII.
+    other = Locator(window_of(f"{text} é")).locate(name)
+    assert Locator(window_of(f"{text} e")).locate(name) == other

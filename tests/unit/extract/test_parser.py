@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polygraph.errors import UnusableReply
+from polygraph.extract.llm import formats
 from polygraph.extract.llm.fields import MAX_NAME
 from polygraph.extract.llm.parsed_records import MAX_DESCRIPTION, MAX_DROPPED, ParsedExtraction
 from polygraph.extract.llm.parser import parse_extraction
@@ -385,6 +386,47 @@ PIECES = st.sampled_from(
     ]
 )
 REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=60).map("".join))
+
+
+PARTS = st.sampled_from(
+    [
+        *(
+            "Mara Quill",
+            "Tobin",
+            "person",
+            "Event",
+            "none",
+            "N/A",
+            "8/10",
+            "strong",
+            "a; b",
+            "name",
+            "type",
+            "source",
+        ),
+        *("  ", " ", "\\", '"', "“", "**", "'", ".", "(x)", "?", "-", "¦", "é", "<", "|", "She left."),
+    ]
+)
+FIELDS = st.lists(st.lists(PARTS, max_size=2).map("".join), max_size=7)
+LINES = st.tuples(st.sampled_from(["entity", "relation", "Entity", ""]), FIELDS).map(
+    lambda line: " | ".join([line[0], *line[1]])
+)
+
+
+@given(st.lists(LINES, max_size=5).map("\n".join))
+@settings(max_examples=400, deadline=None)
+def test_records_in_the_form_of_the_prompt_are_read_as_any_others(text):
+    found = parse_extraction(text, may_be_empty=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formats, "_as_asked", lambda line: None)
+        assert parse_extraction(text, may_be_empty=True) == found
+
+
+def test_a_record_in_the_form_of_the_prompt_is_recognised():
+    line = "entity | Mara Quill | person | Keeps the light (since 1871)."
+    assert formats._as_asked(line).fields == ["Mara Quill", "person", "Keeps the light (since 1871)."]
+    assert formats._as_asked("entity | name | type | description") is None
+    assert formats._as_asked('entity | "Mara" | person | Keeps it') is None
 
 
 @settings(max_examples=400, deadline=None)

@@ -15,6 +15,7 @@ from typing import Any, Self
 import pytest
 
 from polygraph.errors import BudgetReached, ModelRefused, ModelUnavailable, UnusableReply
+from polygraph.models import chat_completion
 from polygraph.models.calls import Calls
 from polygraph.models.chat_completion import MAX_REASONING_TOKENS, read_completion
 from polygraph.models.pacing import Pacer
@@ -190,6 +191,19 @@ def test_usage_is_believed_within_its_bounds() -> None:
     assert read(83, 1) == (400, written)
     assert read(5_001, MAX_REASONING_TOKENS + 1) == (400, written)
     assert read(400, 300_000, 400_000) == (400, 300_000)
+
+
+def test_usage_that_fits_the_length_of_the_texts_is_believed_without_counting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(chat_completion, "count_tokens", None)
+    reader = chat_completion.CompletionReader()
+    reader.add(json.loads(whole("word " * 400, prompt_tokens=300, completion_tokens=500)), "message")
+    for n_bytes in (300, 1_200, 2_407):
+        assert reader.reply(lambda: 1 // 0, 3_000, n_bytes).prompt_tokens == 300
+    for n_bytes in (0, 299, 2_408):
+        with pytest.raises(ZeroDivisionError):
+            reader.reply(lambda: 1 // 0, 3_000, n_bytes)
 
 
 def test_a_server_that_reports_negative_tokens_gets_past_no_cap_and_is_noted_once(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from polygraph.errors import BadInput
 from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.providers import http_client
 from polygraph.models.providers.openai import OpenAIChat
 from polygraph.models.transport import TransportError
 
@@ -74,6 +75,20 @@ def test_a_connection_is_kept_for_the_next_call(server: Seen) -> None:
     model = OpenAIChat("small", base_url=f"http://{server.url}/v1")
     assert [model.chat(REQUEST).text for _ in range(3)] == [TEXT] * 3
     assert len({port for _, _, port in server.requests}) == 1
+
+
+def test_a_request_is_sent_by_one_operation(server: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    send = http_client._TimedSocket.sendall
+
+    def count(socket: http_client._TimedSocket, data: bytes) -> None:
+        sent.append(data)
+        send(socket, data)
+
+    monkeypatch.setattr(http_client._TimedSocket, "sendall", count)
+    assert OpenAIChat("small", base_url=f"http://{server.url}/v1").chat(REQUEST).text == TEXT
+    assert len(sent) == len(server.requests)
+    assert all(data.startswith(b"POST /v1/chat/completions ") and data.endswith(b"}") for data in sent)
 
 
 def test_the_key_is_sent_and_a_login_in_the_base_url_comes_before_it(server: Seen) -> None:

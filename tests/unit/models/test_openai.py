@@ -265,6 +265,7 @@ def test_calls_for_vectors_are_bounded_in_texts_and_tokens(server: ScriptedServe
     assert [len(batch) for batch in embedder.batches(["light"] * 300)] == [128, 128, 44]
     long = "light " * 8_000
     assert [len(batch) for batch in embedder.batches([long] * 26)] == [12, 12, 2]
+    assert [len(batch) for batch in embedder.batches(["a" * 1_600] * 200)] == [125, 75]
     assert embedder.batches([]) == []
 
 

@@ -1,10 +1,13 @@
 """Stems of words, and which of them a text has."""
 
 import random
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from polygraph.text.words import content_stems, count_shared_stems, shared_stems
+from polygraph.text.words import content_stems, count_shared_stems, shared_stems, words
 
 TEXT = (
     "The parties' mills, Mara O'Neil’s and others', were re-opened in 1871: she changed a_plan; x'y'z hoped."
@@ -55,3 +58,9 @@ def test_shared_stems_are_those_of_the_stemmed_text():
         assert shared_stems(wanted, text) == wanted & set(content_stems(text))
         parts = [text[:9], "", text[9:20], text[20:]]
         assert count_shared_stems(wanted, parts) == [len(shared_stems(wanted, part)) for part in parts]
+
+
+@given(st.text(alphabet="ab Z9'’_-.\n\x1f\té\u212a", max_size=30))
+def test_words_are_runs_of_letters_and_digits_joined_by_apostrophes(text):
+    expected = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.casefold())
+    assert words(text) == [re.sub(r"['’]s\Z", "", word) for word in expected]

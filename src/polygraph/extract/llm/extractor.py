@@ -14,7 +14,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from itertools import chain
 from math import lcm
 from typing import Literal, TypeAlias
 
@@ -30,7 +31,7 @@ from polygraph.tasks import extract as task
 from polygraph.tasks.parsing.short_replies import printable
 from polygraph.text.passage import as_read, fields_above
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stem_set
 
 Gleaning: TypeAlias = Literal["none", "base", "trial"]
 
@@ -371,8 +372,20 @@ class _Support:
         self._window = window
         self._chunks = {chunk.id: chunk for chunk in window.chunks}
         self._ids = list(self._chunks)
-        self._shares: dict[str, tuple[int, list[int]]] = {}
-        """Of each word, by its stem: what it adds to the score of each chunk that has it, and their numbers."""
+        self._known_scores: dict[frozenset[str], list[int]] = {}
+
+    @cached_property
+    def _words(self) -> list[frozenset[str]]:
+        """The words of each chunk, by their stems."""
+        return [content_stem_set(chunk.text) for chunk in self._chunks.values()]
+
+    @cached_property
+    def _shares(self) -> dict[str, int]:
+        """What each word adds to the score of a chunk that has it."""
+        n_chunks = Counter(chain.from_iterable(self._words))
+        # In whole numbers, so that sums are exact in any order.
+        whole = lcm(*range(1, len(self._chunks) + 1))
+        return {word: whole // n for word, n in n_chunks.items()}
 
     def whole(self, chunk: str) -> Span:
         """Return the span of a whole chunk."""
@@ -389,24 +402,15 @@ class _Support:
         """
         if len(self._chunks) == 1:
             return dict.fromkeys(self._chunks, text)
-        if not self._shares:
-            chunks_of: dict[str, list[int]] = {}
-            for i, passage in enumerate(self._chunks.values()):
-                for stem in content_stems(passage.text):
-                    chunks_of.setdefault(stem, []).append(i)
-            # In whole numbers, so that sums are exact in any order.
-            whole = lcm(*range(1, len(self._chunks) + 1))
-            self._shares = {stem: (whole // len(chunks), chunks) for stem, chunks in chunks_of.items()}
-        own = set(content_stems(names))
+        own = content_stem_set(names)
         parts: dict[str, list[str]] = {}
         last = ""
         for statement in _statements(text):
-            wanted = set(content_stems(statement))
             chunk = (
-                self._best(wanted - own, preferred)
+                self._best(content_stem_set(statement), own, preferred)
                 or last
                 or next(iter(preferred), "")
-                or self._best(own, preferred)
+                or self._best(own, frozenset(), preferred)
                 or next(iter(self._chunks))
             )
             last = chunk
@@ -415,18 +419,23 @@ class _Support:
             return dict.fromkeys(parts, text)
         return {chunk: " ".join(some) for chunk, some in parts.items()}
 
-    def _best(self, wanted: set[str], preferred: Sequence[str]) -> str:
-        scores = [0] * len(self._ids)
-        for stem in wanted:
-            if found := self._shares.get(stem):
-                share, chunks = found
-                for i in chunks:
-                    scores[i] += share
+    def _best(self, wanted: frozenset[str], without: frozenset[str], preferred: Sequence[str]) -> str:
+        """Return the chunk with most of some words, apart from others; empty if no chunk has any."""
+        scores = self._scores(wanted)
+        if shared := wanted & without:
+            scores = [score - part for score, part in zip(scores, self._scores(shared), strict=True)]
         best = max(scores)
         if not best:
             return ""
         equals = [i for i, score in zip(self._ids, scores, strict=True) if score == best]
         return next((i for i in equals if i in preferred), equals[0])
+
+    def _scores(self, wanted: frozenset[str]) -> list[int]:
+        """Return the score of each chunk; a sentence often describes several names."""
+        if (scores := self._known_scores.get(wanted)) is None:
+            scores = [sum(map(self._shares.__getitem__, wanted & words)) for words in self._words]
+            self._known_scores[wanted] = scores
+        return scores
 
 
 _CLAUSE_END = re.compile(r"(?<=;)\s+")
@@ -435,7 +444,9 @@ _CLAUSE_END = re.compile(r"(?<=;)\s+")
 def _statements(text: str) -> list[str]:
     """Return the sentences of a text, cut at semicolons too; the whole text if it has none."""
     sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
-    return [part for sentence in sentences for part in _CLAUSE_END.split(sentence) if part] or [text]
+    if ";" in text:
+        sentences = [part for sentence in sentences for part in _CLAUSE_END.split(sentence) if part]
+    return sentences or [text]
 
 
 _NOT_USED = " not used: "

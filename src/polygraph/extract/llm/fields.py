@@ -3,9 +3,10 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeVar
 
-from polygraph.extract.llm.formats import RawRecord
+from polygraph.extract.llm.formats import MAX_FIELD, RawRecord
 from polygraph.extract.llm.parsed_records import (
     MAX_DESCRIPTION,
     MAX_KEYWORDS,
@@ -41,6 +42,8 @@ _NO_NAME = frozenset(
 )
 _EMPTY = frozenset(("none", "null", "unknown", "n/a", "na", "-", "undefined", "?", "<unk>"))
 _NUMBER = re.compile(r"(\d{1,6}(?:[.,]\d{1,6})?)\s?(?:(/|of|out of)\s?(\d{1,4}(?:\.\d{1,3})?)|(%))?", re.I)
+_SEMICOLON = re.compile("[;；]")
+_COMMA = re.compile("[,，、/]")
 _STRENGTH_LABEL = re.compile(
     r"^(?:relationship\s|relation\s)?(?:strength|score|weight|rating)\s?[:=]?\s?", re.I
 )
@@ -55,7 +58,7 @@ _STRENGTH_WORDS = {
 
 def clean_field(text: str) -> str:
     """Return a field on one line, without markup around it; empty for words such as ``unknown``."""
-    text = " ".join(text[: 4 * MAX_DESCRIPTION].split())
+    text = " ".join(text[:MAX_FIELD].split())
     text = unquote(text)
     # An unmatched quote at either end.
     if text[:1] in '"“' and text.count('"') + text.count("“") + text.count("”") == 1:
@@ -65,8 +68,13 @@ def clean_field(text: str) -> str:
     return "" if text.casefold() in _EMPTY else text
 
 
-def _name(text: str, what: str) -> str:
-    name = clean_field(text).strip('*`<>[]{}"“”').strip()
+def clean_fields(record: RawRecord) -> list[str]:
+    """Return the fields of a record, each as `clean_field` does."""
+    return [*record.fields] if record.clean else [clean_field(text) for text in record.fields]
+
+
+def _name(text: str, what: str, *, is_clean: bool) -> str:
+    name = text if is_clean else clean_field(text).strip('*`<>[]{}"“”').strip()
     if not normalize_name(name):
         raise UnusableRecord(f"{what} has no name")
     if len(name) > MAX_NAME:
@@ -82,7 +90,7 @@ def parse_entity(record: RawRecord, types: Collection[str]) -> ParsedEntity:
     Raises:
         UnusableRecord: if it has no usable name.
     """
-    fields = [clean_field(f) for f in record.fields]
+    fields = clean_fields(record)
     if not record.named and len(fields) >= 4 and _strength(fields[-1]) is not None:
         fields.pop()  # a strength, which only relations have
     name, type_, *texts = [*fields, "", ""][: max(2, len(fields))]
@@ -94,7 +102,9 @@ def parse_entity(record: RawRecord, types: Collection[str]) -> ParsedEntity:
             type_, description = (
                 (description, type_) if not _is_text(description) else ("", f"{type_} {description}")
             )
-    return ParsedEntity(name=_name(name, "the entity"), type=_type(type_), description=description)
+    return ParsedEntity(
+        name=_name(name, "the entity", is_clean=record.clean), type=_type(type_), description=description
+    )
 
 
 def _is_text(field_: str) -> bool:
@@ -113,13 +123,14 @@ def parse_relation(record: RawRecord, names: Collection[str]) -> ParsedRelation:
     Raises:
         UnusableRecord: if source or target is missing, unusable or the same.
     """
-    fields = [clean_field(f) for f in record.fields]
+    fields = clean_fields(record)
     if len(fields) < 2:
         raise UnusableRecord("a relation needs a source and a target")
     source, target, *rest = fields
     if not record.named and rest and _is_triple(target, rest[0], names):
         target, rest = rest[0], [target, *rest[1:]]
-    source, target = _name(source, "the source"), _name(target, "the target")
+    source = _name(source, "the source", is_clean=record.clean)
+    target = _name(target, "the target", is_clean=record.clean)
     if normalize_name(source) == normalize_name(target):
         raise UnusableRecord(f"{source} is related to itself")
     predicate, keywords, strength, description = _details(rest, record.named)
@@ -174,7 +185,7 @@ def _predicate(text: str) -> str:
 
 
 def _keywords(text: str) -> tuple[str, ...]:
-    parts = re.split(r"[;；]" if re.search("[;；]", text) else r"[,，、/]", text)
+    parts = (_SEMICOLON if _SEMICOLON.search(text) else _COMMA).split(text)
     found: dict[str, str] = {}
     for part in parts:
         word = clean_field(part.strip(" []()#*'\""))
@@ -189,8 +200,12 @@ def _strength(text: str) -> float | None:
     >>> _strength("8/10"), _strength("very strong"), _strength("0.9"), _strength("80 %"), _strength("in 1843")
     (8.0, 10.0, 9.0, 8.0, None)
     """
-    if len(text) > 60:
-        return None
+    return _short_strength(text) if len(text) <= 60 else None
+
+
+# Most relations have one of few strengths.
+@lru_cache(maxsize=1_024)
+def _short_strength(text: str) -> float | None:
     text = _STRENGTH_LABEL.sub("", text.strip(" *`\"“”'()[]").casefold(), count=1)
     if text in _STRENGTH_WORDS:
         return _STRENGTH_WORDS[text]

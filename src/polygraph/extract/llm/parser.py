@@ -90,7 +90,9 @@ def parse_extraction(
     collector.n_ignored = reader.n_ignored
     type_words = frozenset(type_.casefold() for type_ in types) | COMMON_TYPES
     names = {
-        normalize_name(clean_field(c.fields[0])) for c in found if c.kind == "entity" and len(c.fields) > 0
+        normalize_name(record.fields[0] if record.clean else clean_field(record.fields[0]))
+        for record in found
+        if record.kind == "entity" and record.fields
     } - {""}
     example_filter = _ExampleFilter(example, window)
     last_is_truncated = _is_last_truncated(found, reader.complete)

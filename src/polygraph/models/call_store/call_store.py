@@ -56,8 +56,11 @@ class CallStore:
         stored = self.reply(key) if not inserted else None
         return stored or reply
 
-    def claim(self, key: str) -> AbstractContextManager[None]:
-        """Keep other processes from making the same call while a ``with`` block runs, where the database can."""
+    def claim(self, key: str) -> AbstractContextManager[bool]:
+        """Keep other processes from making the same call while a ``with`` block runs, where the database can.
+
+        The block gets False if the database cannot, so that nobody was waited for.
+        """
         return self._database.claim(key)
 
     def forget(self, keys: Iterable[str]) -> None:

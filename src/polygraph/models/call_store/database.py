@@ -50,10 +50,11 @@ class CallDatabase(Protocol):
     def one_state(self) -> AbstractContextManager[None]:
         """Have all queries inside a ``with`` block see one state, whatever other processes write."""
 
-    def claim(self, key: str) -> AbstractContextManager[None]:
+    def claim(self, key: str) -> AbstractContextManager[bool]:
         """Keep other processes that claim the same key waiting while a ``with`` block runs, where that is possible.
 
-        A process that ends, however it ends, holds no claim.
+        A process that ends, however it ends, holds no claim. The block gets False if nobody can have been waited for,
+        so that what was read before it need not be read again.
         """
 
     def clean(self) -> bool:

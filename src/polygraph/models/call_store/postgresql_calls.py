@@ -147,7 +147,7 @@ class PostgresqlCalls:
             return cursor.rowcount
 
     @contextmanager
-    def claim(self, key: str) -> Iterator[None]:
+    def claim(self, key: str) -> Iterator[bool]:
         """Keep other processes that claim the same key waiting while a ``with`` block runs."""
         number, pause = self._number(f"call {key}"), _FIRST_POLL_S
         while not self.rows("SELECT pg_try_advisory_lock(?)", (number,))[0][0]:
@@ -155,7 +155,7 @@ class PostgresqlCalls:
             pause = min(2 * pause, _LAST_POLL_S)
         owner = self._connection
         try:
-            yield
+            yield True
         finally:
             # A lock ends with its connection.
             if not self._closed and self._connection is owner and not owner.closed:

@@ -133,9 +133,9 @@ class SqliteCalls:
         """Run a statement once for each row of parameters; return the number of changed rows."""
         return self._connection.executemany(statement, rows).rowcount
 
-    def claim(self, key: str) -> AbstractContextManager[None]:  # noqa: ARG002
+    def claim(self, key: str) -> AbstractContextManager[bool]:  # noqa: ARG002
         """Do nothing: SQLite has no locks on anything smaller than the file."""
-        return nullcontext()
+        return nullcontext(False)
 
     def clean(self) -> bool:
         """Rewrite the file and empty the write-ahead log."""

@@ -145,7 +145,28 @@ class _TimedReader(io.RawIOBase):
         super().close()
 
 
-class _Connection(HTTPConnection):
+class _SentAtOnce(HTTPConnection):
+    """A connection that sends the headers of a request together with its body, so that nobody is woken up twice."""
+
+    _held: list[bytes] | None = None
+
+    def request(self, *given: Any, **options: Any) -> None:
+        self._held = []
+        try:
+            super().request(*given, **options)
+            data = b"".join(self._held)
+        finally:
+            self._held = None
+        self.send(data)
+
+    def send(self, data: Any) -> None:
+        if self._held is None:
+            super().send(data)
+        else:
+            self._held.append(data)
+
+
+class _Connection(_SentAtOnce):
     """A connection whose every operation ends at the deadline."""
 
     def connect(self) -> None:
@@ -154,7 +175,7 @@ class _Connection(HTTPConnection):
         self.sock = _TimedSocket(self.sock)
 
 
-class _TlsConnection(HTTPSConnection):
+class _TlsConnection(_SentAtOnce, HTTPSConnection):
     """The same for TLS."""
 
     def connect(self) -> None:

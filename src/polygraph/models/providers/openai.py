@@ -19,6 +19,8 @@ import pybase64
 from polygraph.models.chat_completion import (
     CompletionReader,
     describe_error,
+    is_surely_plausible,
+    n_bytes_of,
     parse_json,
     plausible_prompt_tokens,
     prompt_tokens,
@@ -35,7 +37,9 @@ Structured: TypeAlias = Literal["auto", "json_schema", "json_object", "plain"]
 _CHAT = "/chat/completions"
 BATCH_TEXTS = 128
 BATCH_TOKENS = 100_000
-"""Largest batch of an embedder; OpenAI accepts 300,000 tokens."""
+"""Largest batch of an embedder, where a token is taken for two bytes: it has at least one, so that a batch is at most
+twice as large. OpenAI accepts 300,000 tokens."""
+_BYTES_PER_TOKEN = 2
 
 _ROWS = 8
 """Vectors that are scaled together, so that double precision needs little memory."""
@@ -193,7 +197,11 @@ class OpenAIChat:
                 completion = (self._streamed if streams else self._whole)(arguments, form, on_text)
         finally:
             self._times.add(time.monotonic() - started, complete=completion is not None)
-        reply = completion.reply(lambda: prompt_tokens(request), request.max_output_tokens)
+        reply = completion.reply(
+            lambda: prompt_tokens(request),
+            request.max_output_tokens,
+            n_bytes_of(message.content for message in request.messages),
+        )
         return replace(reply, text=self._endpoint.without_key(reply.text))
 
     def _arguments(self, request: ChatRequest, form: _Form) -> dict[str, Any]:
@@ -324,13 +332,8 @@ class OpenAIEmbedder:
         """Group texts into calls of bounded size."""
         batches: list[range] = []
         begin = n_tokens = 0
-        # A token is at least one byte, so most texts need no counting.
-        lengths = [len(text.encode("utf-8", "replace")) for text in texts]
-        most = max(
-            (sum(lengths[at : at + BATCH_TEXTS]) for at in range(0, len(texts), BATCH_TEXTS)), default=0
-        )
-        for i, n in enumerate(lengths if most <= BATCH_TOKENS else self.count(texts)):
-            used = min(n, self._max_tokens)
+        for i, text in enumerate(texts):
+            used = min(n_bytes_of([text]) // _BYTES_PER_TOKEN, self._max_tokens)
             if i > begin and (i - begin == BATCH_TEXTS or n_tokens + used > BATCH_TOKENS):
                 batches.append(range(begin, i))
                 begin, n_tokens = i, 0
@@ -395,9 +398,7 @@ class OpenAIEmbedder:
 
     def _reported_tokens(self, reported: object, texts: Sequence[str]) -> int:
         """Return the reported tokens of a request, or ours if they cannot be true."""
-        n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
-        # A token of a text has some four bytes, so most counts are believed without counting.
-        if type(reported) is int and 0 < n_bytes // 8 <= reported <= n_bytes:
+        if is_surely_plausible(reported, n_bytes_of(texts)):
             return reported
         counted = sum(self.count(texts))
         believed = plausible_prompt_tokens(reported, counted)

@@ -84,6 +84,7 @@ STOPS = (
     (GraphTables, "put"),
     (ReportTables, "put_communities"),
     (PostgresStore, "put_layer"),
+    (PostgresStore, "put_vectors"),
     (PostgresStore, "save_state"),
     (PostgresStore, "drop_saved_state"),
 )

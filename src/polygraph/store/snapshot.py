@@ -23,7 +23,7 @@ from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import GRAPH_FILE, up_to_date
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.protocol import StoreReader
-from polygraph.store.vectors import Hit, VectorIndex, top
+from polygraph.store.vectors import Hit, VectorIndex, VectorSearch, top
 from polygraph.text.passage import Heading
 
 _CHUNKS_KEPT = 4_000
@@ -217,7 +217,7 @@ class Snapshot:
         return self._vectors("chunk_vectors").search(vector, k, self._filter.chunks)
 
     def approximates_chunks(self, k: int) -> bool:
-        """Tell whether `search_chunks` for `k` chunks costs less than `chunk_scores`, since it uses codes."""
+        """Tell whether `search_chunks` for `k` chunks costs less than `chunk_scores`: it reads less."""
         return self._vectors("chunk_vectors").is_approximate(k)
 
     def chunk_scores(self, vector: Vectors) -> NDArray[np.float32]:
@@ -527,13 +527,16 @@ class Snapshot:
     def _lexical(self) -> LexicalIndex:
         return LexicalIndex.open(self._folder("lexical"))
 
-    def _vectors(self, layer: str) -> VectorIndex:
+    def _vectors(self, layer: str) -> VectorSearch:
         if layer not in self._opened:
-            self._opened[layer] = VectorIndex.open(self._folder(layer))
+            self._opened[layer] = self.store.open_vectors(
+                folder_of(self.folder, layer, self.versions[layer]),
+                lambda: VectorIndex.open(self._folder(layer)),
+            )
         return self._opened[layer]
 
     @cached_property
-    def _opened(self) -> dict[str, VectorIndex]:
+    def _opened(self) -> dict[str, VectorSearch]:
         return {}
 
     @cached_property

@@ -2,6 +2,7 @@
 
     python benchmarks/postgresql.py throughput [--documents N]
     python benchmarks/postgresql.py traffic [--seconds N] [--writers N] [--readers N]
+    python benchmarks/postgresql.py writers [--documents N] [--latency S]
     python benchmarks/postgresql.py kills [--kills N] [--seed N]
     python benchmarks/postgresql.py vectors --texts FILE... --questions FILE [--rows N...] [--embedder NAME]
 
@@ -337,6 +338,46 @@ def traffic(server: Server, place: Path, seconds: float, writers: int, readers: 
         f"{len(told)} | {failed} | {server.cpu_s() - before:.1f} |"
     )
     return not told and not failed and not sum(run.stale) and min(run.builds) > 0 and min(run.asked) > 0
+
+
+def writers(server: Server, place: Path, documents: int, latency_s: float) -> None:
+    """Add two collections with a model, one after the other, and both at once."""
+    from polygraph.models.providers.scripted_server import ScriptedServer
+    from polygraph.testing import scripted_chat
+
+    whole = sibling("kills").corpus(place / "papers", 2 * documents)
+    halves = [place / "papers-one", place / "papers-two"]
+    for half in halves:
+        half.mkdir()
+    for n, path in enumerate(sorted(whole.iterdir())):
+        shutil.copy(path, halves[n % 2])
+    with ScriptedServer(chat=scripted_chat(), latency_s=latency_s) as endpoint:
+        env = environment(place / "cache", endpoint.base_url)
+        alone = [timed(env, "index", half, "--index", f"{server.url}&schema=alone")[1] for half in halves]
+        began = time.perf_counter()
+        running = {
+            half.name: subprocess.Popen(
+                polygraph("index", half, "--index", f"{server.url}&schema=turns", "--wait", 900),
+                env=env,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for half in halves
+        }
+        ended: dict[str, float] = {}
+        while len(ended) < len(running):
+            for name, process in running.items():
+                if name not in ended and process.poll() is not None:
+                    _, told = process.communicate()
+                    if process.returncode:
+                        raise RuntimeError(f"index ended with code {process.returncode}: {told}")
+                    ended[name] = time.perf_counter() - began
+            time.sleep(0.02)
+    print(
+        "| first alone s | then second alone s | both at once: first done s | second done s |\n|---|---|---|---|"
+    )
+    print(f"| {' | '.join(f'{value:.1f}' for value in (*alone, *sorted(ended.values())))} |")
 
 
 # --- kills ----------------------------------------------------------------------------------------------
@@ -694,13 +735,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["throughput", "traffic", "kills", "vectors"])
+    parser.add_argument("what", choices=["throughput", "traffic", "kills", "vectors", "writers"])
     parser.add_argument("--documents", type=int, default=2_000)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--writers", type=int, default=2)
     parser.add_argument("--readers", type=int, default=16)
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=1.0)
     parser.add_argument("--texts", type=Path, nargs="+", default=[])
     parser.add_argument("--questions", type=Path)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000])
@@ -715,6 +757,8 @@ def main() -> None:
                 throughput(server, place, given.documents)
             elif given.what == "traffic":
                 sound = traffic(server, place, given.seconds, given.writers, given.readers)
+            elif given.what == "writers":
+                writers(server, place, given.documents, given.latency)
             elif given.what == "vectors":
                 show_vectors(server, place, given)
             else:

@@ -1,6 +1,8 @@
 """Vectors that the database searches itself, by pgvector."""
 
+import gc
 import uuid
+import weakref
 from contextlib import closing
 
 import numpy as np
@@ -261,6 +263,22 @@ def test_a_table_that_is_being_searched_is_dropped_by_a_later_writer(url, folder
         assert left == []
 
 
+def test_compacting_leaves_nothing_of_vectors_that_were_deleted(url, folder):
+    with open_to_write(folder) as store:
+        put_layer(store, "v", unit(300))
+        finish_write(store)
+        begin_write(store)
+        put_layer(store, "w", unit(300)[:3])
+        finish_write(store)
+        before = store.connection.rows("SELECT pg_relation_size('vectors_chunk_24')")
+        assert store.compact()
+        after = store.connection.rows("SELECT pg_relation_size('vectors_chunk_24')")
+        assert after[0][0] == 8_192 < before[0][0]
+        with closing(open_finished(folder)) as reader:
+            found = opened_vectors(reader, "w")
+            assert [found.search(v, 1)[0].n for v in unit(300)[:3]] == [0, 1, 2]
+
+
 # --- whole indexes --------------------------------------------------------------------------------------
 
 
@@ -275,6 +293,20 @@ def test_answers_are_those_of_the_files_and_no_file_of_vectors_is_fetched(url, t
     fetched = {p.name.rpartition("-")[0] for p in (tmp_path / "reader").rglob("derived/*-*")}
     assert fetched
     assert not fetched & LAYERS
+
+
+def test_a_state_that_nobody_reads_any_more_is_let_go_at_once(url, tmp_path, no_parser):
+    with opened(url, cache=tmp_path / "cache") as index:
+        index.add(written(tmp_path / "papers", TEXTS))
+        gc.disable()
+        try:
+            snapshot = index.open_snapshot()
+            assert snapshot.search_chunks(HashEmbedder().embed(["lamp"], "query")[0], 1)
+            store = weakref.ref(snapshot.store)
+            del snapshot
+            assert store() is None
+        finally:
+            gc.enable()
 
 
 def test_a_filter_finds_in_the_database_what_it_finds_in_files(url, tmp_path, no_parser):

@@ -7,6 +7,7 @@ Design: docs/design/postgresql.md.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -281,8 +282,9 @@ class PostgresStore(IndexTables):
         """
         ((now,),) = self.connection.rows("SELECT pg_current_xact_id()::text::bigint % (1::bigint << 32)")
         is_gone = self._drop_copies()
-        for table in (*STATE_TABLES, "layer_files", "vector_layers", *self._vectors.names()):
+        for table in (*STATE_TABLES, "layer_files", "vector_layers"):
             is_gone &= self._within(_COMPACT_TIMEOUT, f"VACUUM (FULL) {self._schema}.{table}")
+        is_gone &= self._vectors.compact(partial(self._within, _COMPACT_TIMEOUT))
         query = (
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid() "
             "AND backend_xmin IS NOT NULL AND age(backend_xmin) > age(?::text::xid)"

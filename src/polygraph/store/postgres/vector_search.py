@@ -26,12 +26,11 @@ _WITHIN = 2_000
 """Most rows that are asked of the index, about: comparing all costs less than more of them."""
 _MOST = 1_000
 """Most hits of a search in the database; for more the files cost less than fetching so many rows."""
-_SETTINGS = {
-    # Rows that a search of the index keeps in view: with fewer it misses more. This is the largest number.
-    "hnsw.ef_search": "1000",
-    # Rows of other versions, and deleted ones, are passed over.
-    "hnsw.iterative_scan": "relaxed_order",
-}
+_SETTINGS = (
+    # Rows that a search of the index keeps in view: with fewer it misses more, and this is the largest number. Then
+    # it goes on until it has found as many as were asked for, since deleted rows and those of others do not count.
+    "SELECT set_config('hnsw.ef_search', '1000', false), set_config('hnsw.iterative_scan', 'relaxed_order', false)"
+)
 _COMPARED = 256
 """Rows that are compared at once."""
 
@@ -79,8 +78,7 @@ class DatabaseVectors:
                 for name, ids in connection.rows(query, (folder,), binary=True):
                     # From here on the table cannot be dropped, since a transaction has read it.
                     connection.rows(f"SELECT 1 FROM {schema}.{name} LIMIT 1")  # noqa: S608
-                    for setting, value in _SETTINGS.items():
-                        connection.rows("SELECT set_config(?, ?, false)", (setting, value))
+                    connection.rows(_SETTINGS)
                     dimension = int(name.rpartition("_")[2])
                     return cls(connection, f"{schema}.{name}", dimension, found[0], ids_from(ids), from_files)
         except (IndexUnreadable, StorageFailed):

@@ -6,13 +6,14 @@ One table for each layer and dimension. A row is a vector: in half precision for
 that are new, and the index is never built again; a reader of an earlier version still sees what is deleted after it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.errors import PolygraphError
+from polygraph.errors import PolygraphError, StorageFailed
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.vectors import VectorIndex
 
@@ -134,6 +135,21 @@ class VectorTables:
         )
         return [name for (name,) in self._db.rows(query, (self._schema,))]
 
+    def compact(self, run: Callable[[str], bool]) -> bool:
+        """Rewrite the tables, and build their indexes again.
+
+        Args:
+            run: runs a statement that nobody may be reading for; False if somebody is.
+
+        Returns:
+            False if one could not be rewritten.
+        """
+        self._db.rows("SELECT set_config('max_parallel_maintenance_workers', '0', false)")
+        with self.room_to_build(_MEMORY):
+            done = [run(f"VACUUM (FULL) {self._schema}.{name}") for name in self.names()]
+        self._db.execute("RESET max_parallel_maintenance_workers")
+        return all(done)
+
     def unused(self) -> list[str]:
         """Return the names of the tables that no layer uses, sorted."""
         used = {name for (name,) in self._db.rows(f"SELECT rows_table FROM {self._layers}")}  # noqa: S608
@@ -155,14 +171,27 @@ class VectorTables:
         )
 
     def _build_index(self, name: str, dimension: int, n_rows: int) -> None:
+        operators = f"{self._extension()}.halfvec_ip_ops"
+        statement = f"CREATE INDEX {name}_hnsw ON {self._schema}.{name} USING hnsw (half {operators})"
+        with self.room_to_build(n_rows * (2 * dimension + _ROW_MEMORY)):
+            try:
+                with self._db.attempt():
+                    self._db.execute(statement)
+            except StorageFailed:
+                # Several processes of the server build it in shared memory, of which containers have little.
+                self._db.rows("SELECT set_config('max_parallel_maintenance_workers', '0', true)")
+                self._db.execute(statement)
+        self._db.execute(f"ANALYZE {self._schema}.{name}")
+
+    @contextmanager
+    def room_to_build(self, n_bytes: int) -> Iterator[None]:
+        """Let the server use so much memory to build an index inside the block, within bounds."""
         query = "SELECT setting::bigint * 1024 FROM pg_settings WHERE name = 'maintenance_work_mem'"
         ((usual,),) = self._db.rows(query)
-        wanted = max(int(usual), min(_MEMORY, n_rows * (2 * dimension + _ROW_MEMORY)))
-        self._db.execute("SELECT set_config('maintenance_work_mem', ?, false)", (f"{wanted >> 10}kB",))
-        operators = f"{self._extension()}.halfvec_ip_ops"
-        self._db.execute(f"CREATE INDEX {name}_hnsw ON {self._schema}.{name} USING hnsw (half {operators})")
-        self._db.execute("SELECT set_config('maintenance_work_mem', ?, false)", (f"{int(usual) >> 10}kB",))
-        self._db.execute(f"ANALYZE {self._schema}.{name}")
+        change = "SELECT set_config('maintenance_work_mem', ?, false)"
+        self._db.rows(change, (f"{max(int(usual), min(_MEMORY, n_bytes)) >> 10}kB",))
+        yield
+        self._db.rows(change, (f"{int(usual) >> 10}kB",))
 
     def _type(self, dimension: int) -> str:
         return f"{self._extension()}.halfvec({dimension})"

@@ -20,8 +20,9 @@ from polygraph.store.vectors import Hit, VectorSearch, top
 
 _SPARE = 100
 """Rows that are fetched beyond those asked for, at least: half precision may rank them otherwise."""
-_FEW = 8
-"""Rows within a filter are compared one by one up to the n-th part of all rows."""
+_FEW = 16
+"""Rows within a filter are looked up by id up to the n-th part of all rows; each costs about as much as comparing so
+many one after the other."""
 _WITHIN = 2_000
 """Most rows that are asked of the index, about: comparing all costs less than more of them."""
 _MOST = 1_000

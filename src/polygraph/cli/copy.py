@@ -45,7 +45,14 @@ def copy(
         place = database or (published.version().folder if published else Path(source))
         try:
             url = published.url if published else None
-            found = copy_index(place, folder, published_at=url, replace=replace, progress=bars)
+            found = copy_index(
+                place,
+                folder,
+                published_at=url,
+                replace=replace,
+                pgvector_rows=settings.pgvector_rows,
+                progress=bars,
+            )
         finally:
             if published is not None:
                 published.close()
@@ -58,5 +65,6 @@ def copy(
     ]
     if found.left:
         lines.append(f"note: not copied, since they are not part of the index: {', '.join(found.left)}")
+    lines += [f"note: {note}" for note in found.notes]
     for line in lines:
         show.out.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -159,6 +159,12 @@ class Settings(BaseModel):
         description="Rows (passages, entities, relations...) from which on search by vectors is approximate, if faiss "
         "is installed; 0: never.",
     )
+    pgvector_rows: int = Field(
+        50_000,
+        ge=0,
+        description="Rows (passages, entities, relations...) from which on an index in PostgreSQL is searched by "
+        "pgvector, if the server has it, instead of in files that are fetched; 0: never.",
+    )
     community_size: int = Field(
         10, ge=2, le=10_000, description="Largest community that is not split further."
     )

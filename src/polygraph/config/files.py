@@ -34,6 +34,7 @@ HARMLESS = frozenset(
         "max_wait_s",
         "method",
         "overlap_tokens",
+        "pgvector_rows",
         "processes",
         "profile",
         "report_words",

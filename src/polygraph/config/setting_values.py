@@ -43,6 +43,7 @@ class SettingValues(TypedDict, total=False):
     same_pairs: int | None
     processes: int | None
     approximate_rows: int | None
+    pgvector_rows: int | None
     community_size: int | None
     community_weight: Literal["strength", "mentions"] | None
     description_tokens: int | None

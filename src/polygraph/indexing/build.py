@@ -113,6 +113,7 @@ def build(
     *,
     processes: int = 0,
     approximate_rows: int = 0,
+    pgvector_rows: int = 0,
     executor: Executor | None = None,
     rebuild: Collection[str] = (),
     extract: bool = True,
@@ -129,6 +130,7 @@ def build(
         progress: called after each item.
         processes: workers for extraction without a model; 0: as many as pay off.
         approximate_rows: rows from which on the search of a layer of vectors is approximate; 0: never.
+        pgvector_rows: rows from which on a database searches a layer of vectors itself; 0: never.
         executor: where extraction without a model runs; default: this machine.
         rebuild: the layers, of these, that are built even if they are up to date.
         extract: whether windows that are pending are read; imported ones stay as they are.
@@ -149,6 +151,7 @@ def build(
         is_intact = cache(lambda folder: not damage(folder, thorough=True))
         wanted = with_dependencies(layers)
         limit_arenas()
+        told: set[str] = set()
         for group in _groups(models):
             tasks = []
             again = set[str]()
@@ -171,6 +174,7 @@ def build(
                     progress=progress,
                     processes=processes,
                     approximate_rows=approximate_rows,
+                    pgvector_rows=pgvector_rows,
                     executor=executor or LocalExecutor(),
                     rebuild=name in rebuild,
                     extract=extract,
@@ -180,14 +184,14 @@ def build(
                 continue
             # The layer before used other models, or none.
             tasks[0][1].release_models()
-            seconds = _build_group(tasks, progress)
+            seconds = _build_group(tasks, progress, told)
             is_intact.cache_clear()
             report.built |= seconds
             # Otherwise the memory of the next layers would add to the peak of this one.
             trim_heap(collect=max(seconds.values()) > _LONG_S)
         with store.transaction():
             store.set_manifest(manifest)
-        report.notes = store.notes()
+        report.notes = [*store.notes(), *sorted(told)]
         delete_old_files(store, manifest)
     report.usage = meter.usage
     report.counts = count_records(store)
@@ -208,8 +212,15 @@ def _groups(models: Models) -> list[list[Layer]]:
     return groups
 
 
-def _build_group(tasks: Sequence[tuple[Layer, LayerTask]], progress: Progress) -> dict[str, float]:
+def _build_group(
+    tasks: Sequence[tuple[Layer, LayerTask]], progress: Progress, told: set[str]
+) -> dict[str, float]:
     """Build the layers of a group and record each that is finished, also if another fails.
+
+    Args:
+        tasks: the layers.
+        progress: called after each item.
+        told: receives why the store cannot search layers itself.
 
     Returns:
         The seconds that each layer took.
@@ -221,7 +232,8 @@ def _build_group(tasks: Sequence[tuple[Layer, LayerTask]], progress: Progress) -
         started = time.perf_counter()
         n_rows = layer.build(task)
         taken[layer.name] = time.perf_counter() - started
-        _record(task, n_rows, taken[layer.name])
+        if problem := _record(task, n_rows, taken[layer.name]):
+            told.add(problem)
 
     if len(tasks) == 1:
         build_one(*tasks[0], progress)
@@ -234,13 +246,15 @@ def _build_group(tasks: Sequence[tuple[Layer, LayerTask]], progress: Progress) -
     return {layer.name: taken[layer.name] for layer, _ in tasks}
 
 
-def _record(task: LayerTask, n_rows: int, seconds: float) -> None:
-    """Record that a layer is finished."""
+def _record(task: LayerTask, n_rows: int, seconds: float) -> str:
+    """Record that a layer is finished; return why the store cannot search it itself, if it should."""
     store = task.store
     with store.transaction():
         store.set_manifest(task.manifest)
         if task.rebuild:
             # Its version is the same, so the layers above would not notice that it changed.
             store.forget_layers(dependents(task.layer))
-        store.put_layer(task.layer, versions(store, task.manifest)[task.layer], n_rows, seconds)
+        version = versions(store, task.manifest)[task.layer]
+        store.put_layer(task.layer, version, n_rows, seconds)
         store.set_notes(task.layer, task.notes)
+        return store.put_vectors(task.layer, version, task.pgvector_rows)

@@ -55,6 +55,8 @@ class CopyReport:
     """Layers whose files were copied; those of others are built by the next `polygraph index`."""
     left: tuple[str, ...]
     """Files and folders beside the index that were not copied, such as studies and uploads."""
+    notes: tuple[str, ...] = ()
+    """What the copy cannot do, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ def copy_index(
     *,
     published_at: str | None = None,
     replace: bool = False,
+    pgvector_rows: int = 0,
     progress: Progress = no_progress,
 ) -> CopyReport:
     """Copy a finished index with everything that belongs to it; the export of the copy has the same bytes.
@@ -80,6 +83,7 @@ def copy_index(
         target: the same of the copy.
         published_at: the URL, if the source is the local copy of a published index.
         replace: delete an index that is there.
+        pgvector_rows: rows from which on a database searches a layer of vectors itself; 0: never.
         progress: called with the stage ``copying`` after some rows.
 
     Raises:
@@ -100,7 +104,7 @@ def copy_index(
         calls = stack.enter_context(_calls_to_read(source))
         opened = _folder_target if database_of(target) is None else _database_target
         with opened(target, replace=replace) as found:
-            report = _fill(found, reader, calls, progress)
+            report = _fill(found, reader, calls, pgvector_rows, progress)
     left = [] if published_at else sorted(p.name for p in source.iterdir() if not p.name.startswith(_OWN))
     return CopyReport(
         source=name,
@@ -109,19 +113,21 @@ def copy_index(
         rows=report[1],
         layers=report[2],
         left=tuple(left),
+        notes=report[3],
     )
 
 
 def _fill(
-    target: _Target, source: StoreReader, calls: CallStore, progress: Progress
-) -> tuple[int, int, tuple[str, ...]]:
-    """Replace what a target holds; return the numbers of documents and rows, and the layers with files."""
+    target: _Target, source: StoreReader, calls: CallStore, pgvector_rows: int, progress: Progress
+) -> tuple[int, int, tuple[str, ...], tuple[str, ...]]:
+    """Replace what a target holds; return the numbers of documents and rows, the layers with files, and notes."""
     store = target.store
     total = sum(source.count(table) for table in PORTABLE_TABLES) + calls.n_rows()
     done = _Count(total, progress)
     estimate = source.folder / ESTIMATE
     layers = source.layers()
-    with_files = []
+    with_files: list[str] = []
+    notes: set[str] = set()
     for name, (version, _, _) in layers.items():
         if _copy_files(
             source, folder_of(source.folder, name, version), folder_of(store.folder, name, version)
@@ -133,13 +139,15 @@ def _fill(
         store.forget_layers(store.layers())
         for name, (version, n_rows, seconds) in layers.items():
             store.put_layer(name, version, n_rows, seconds)
+            if name in with_files:
+                notes.add(store.put_vectors(name, version, pgvector_rows))
         target.calls.take_over(calls, done.add)
         documents = store.count("documents")
     finish_write(store)
     progress("copying", done.n, done.n)
     if estimate.is_file():
         shutil.copyfile(estimate, store.folder / ESTIMATE)
-    return documents, done.n, tuple(with_files)
+    return documents, done.n, tuple(with_files), tuple(sorted(notes - {""}))
 
 
 def _copy_files(source: StoreReader, files: Path, target: Path) -> bool:

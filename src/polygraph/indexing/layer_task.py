@@ -37,6 +37,8 @@ class LayerTask:
     """Whether nothing of the earlier layer may be reused."""
     approximate_rows: int
     """Rows from which on the search of a layer of vectors is approximate; 0: never."""
+    pgvector_rows: int
+    """Rows from which on a database searches a layer of vectors itself; 0: never."""
     extract: bool
     """Whether windows that are pending are read."""
     notes: list[str] = field(default_factory=list)

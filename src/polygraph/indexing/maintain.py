@@ -236,6 +236,7 @@ class IndexWriter:
             self.progress,
             processes=self.settings.processes,
             approximate_rows=self.settings.approximate_rows,
+            pgvector_rows=self.settings.pgvector_rows,
             executor=self.executor,
             rebuild=rebuild,
             on_change=partial(begin_write, self.store),
@@ -268,6 +269,7 @@ class IndexWriter:
                 progress,
                 processes=self.settings.processes,
                 approximate_rows=self.settings.approximate_rows,
+                pgvector_rows=self.settings.pgvector_rows,
                 # To forget the others, every text that is still in use must be looked up once.
                 rebuild=write.layers if write.forget else (),
             )

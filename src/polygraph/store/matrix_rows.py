@@ -86,6 +86,12 @@ class MatrixRows:
             return np.asarray(self._matrix[ns], dtype=np.float32)
         return np.asarray(self._matrix[ns] * self._scales[ns, None], dtype=np.float32)
 
+    def stored(self, ns: NDArray[np.int64]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+        """The integers of some rows, shape ``(len(ns), dimension)``, and their scales."""
+        if self._scales is None:
+            return in_sixteen_bits(self.rows(ns))
+        return np.asarray(self._matrix[ns]), np.asarray(self._scales[ns])
+
 
 def in_sixteen_bits(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
     """Return vectors as integers and the scale of each row.

@@ -14,7 +14,7 @@ Promises that hold for all parts:
 - Methods that return an iterator hold a bounded number of records in memory.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
@@ -36,6 +36,7 @@ from polygraph.records import (
 )
 from polygraph.store.manifest import Manifest
 from polygraph.store.portable import PortableRow, PortableTable
+from polygraph.store.vectors import VectorSearch
 from polygraph.text.passage import Heading
 
 Countable: TypeAlias = Literal[
@@ -616,6 +617,14 @@ class StoreReader(Protocol):
             IndexUnreadable: if they are damaged where they come from.
         """
 
+    def open_vectors(self, folder: Path, from_files: Callable[[], VectorSearch]) -> VectorSearch:
+        """Return the vectors of a layer, to be searched where the store has them.
+
+        Args:
+            folder: of the layer.
+            from_files: fetches the files of the layer and opens them.
+        """
+
     def close(self) -> None:
         """Release files and connections."""
 
@@ -653,6 +662,18 @@ class Store(StoreReader, Protocol):
 
     def put_layer(self, name: str, version: str, n_rows: int, seconds: float) -> None:
         """Record that a layer is finished, and keep its files for others that read the index."""
+
+    def put_vectors(self, name: str, version: str, least: int) -> str:
+        """Have the store itself search the vectors of a layer that was put, if it can and they are many.
+
+        Args:
+            name: of the layer; one without vectors is left alone.
+            version: of the layer.
+            least: number of rows from which on; 0 for never.
+
+        Returns:
+            Why the store cannot do it although there are so many, as a sentence; else nothing.
+        """
 
     def forget_layers(self, names: Iterable[str]) -> None:
         """Record that some layers are not finished, so that they are built again; their tables stay."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,7 @@ from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import GRAPH_FILE, up_to_date
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.protocol import EntityOutline, StoreReader
-from polygraph.store.vectors import Hit, VectorIndex, top
+from polygraph.store.vectors import Hit, VectorIndex, VectorSearch, top
 from polygraph.text.passage import Heading
 from polygraph.text.tokens import count_tokens
 
@@ -235,7 +235,7 @@ class Snapshot:
         return self._vectors("chunk_vectors").search(vector, k, self._filter.chunks)
 
     def approximates_chunks(self, k: int) -> bool:
-        """Tell whether `search_chunks` for `k` chunks costs less than `chunk_scores`, since it uses codes."""
+        """Tell whether `search_chunks` for `k` chunks costs less than `chunk_scores`: it reads less."""
         return self._vectors("chunk_vectors").is_approximate(k)
 
     def chunk_scores(self, vector: Vectors) -> NDArray[np.float32]:
@@ -669,28 +669,21 @@ class Snapshot:
     # --- files --------------------------------------------------------------------------------------
 
     def _folder(self, layer: str) -> Path:
-        folder = folder_of(self.folder, layer, self.versions[layer])
-        self.store.fetch_files(folder)
-        # Checked once for each layer, at its first use: a damaged file must not give a wrong answer.
-        if problem := damage(folder, thorough=True):
-            raise IndexUnreadable(
-                f"the layer {layer} is damaged: {problem}. Build it again with: "
-                f"polygraph index --index {self.place}"
-            )
-        return folder
+        return _intact(self.store, folder_of(self.folder, layer, self.versions[layer]), layer, self.place)
 
     @cached_property
     def _lexical(self) -> LexicalIndex:
         return LexicalIndex.open(self._folder("lexical"))
 
-    def _vectors(self, layer: str) -> VectorIndex:
-        if layer not in self._opened:
-            self._opened[layer] = VectorIndex.open(self._folder(layer))
-        return self._opened[layer]
-
-    @cached_property
-    def _opened(self) -> dict[str, VectorIndex]:
-        return {}
+    def _vectors(self, layer: str) -> VectorSearch:
+        opened = self._kept.vectors
+        if layer not in opened:
+            folder = folder_of(self.folder, layer, self.versions[layer])
+            # Without this object, which would then hold itself, and its state, until the garbage collector comes.
+            opened[layer] = self.store.open_vectors(
+                folder, partial(_vectors_in_files, self.store, folder, layer, self.place)
+            )
+        return opened[layer]
 
     @cached_property
     def _reported(self) -> list[str]:
@@ -705,6 +698,25 @@ class Snapshot:
         return {predicate: n for n, predicate in enumerate(self._predicates)}
 
 
+def _intact(store: StoreReader, folder: Path, layer: str, place: str) -> Path:
+    """Bring the files of a layer to its folder and return it.
+
+    Raises:
+        IndexUnreadable: if they are damaged.
+    """
+    store.fetch_files(folder)
+    # Checked once for each layer, at its first use: a damaged file must not give a wrong answer.
+    if problem := damage(folder, thorough=True):
+        raise IndexUnreadable(
+            f"the layer {layer} is damaged: {problem}. Build it again with: polygraph index --index {place}"
+        )
+    return folder
+
+
+def _vectors_in_files(store: StoreReader, folder: Path, layer: str, place: str) -> VectorIndex:
+    return VectorIndex.open(_intact(store, folder, layer, place))
+
+
 def _n_statements(row: Entity | Relation) -> int:
     return 1 + len(row.descriptions) + len(row.chunks)
 
@@ -713,6 +725,7 @@ class _Kept:
     """What was read last of one state, which all of its filters share."""
 
     def __init__(self) -> None:
+        self.vectors: dict[str, VectorSearch] = {}
         self.chunks = KeptRows[str, Chunk](_CHUNKS_KEPT)
         self.chunk_ids = KeptRows[int, str](_NUMBERS_KEPT)
         self.chunk_rows = KeptRows[str, int](_NUMBERS_KEPT)

@@ -4,8 +4,9 @@ Documents, chunks, windows and extraction rows are stored as they were produced.
 reports are views computed from them, each rewritten in one transaction.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from polygraph.store import graph_tables, report_tables
 from polygraph.store.documents import DocumentTables
@@ -18,6 +19,7 @@ from polygraph.store.report_tables import ReportTables
 from polygraph.store.serialization import dump, load
 from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import SqlConnection
+from polygraph.store.vectors import VectorSearch
 
 ROWS = "rows"
 """Key of the note which kept rows belong to the tables of the graph (see `row_cache`)."""
@@ -102,6 +104,14 @@ class IndexTables:
         """Record that a layer is finished."""
         self._db.execute("DELETE FROM layers WHERE name = ?", (name,))
         self._db.insert("layers", [(name, version, n_rows, seconds)])
+
+    def put_vectors(self, name: str, version: str, least: int) -> str:  # noqa: ARG002  of other databases
+        """Do nothing: vectors are searched in the files of their layer."""
+        return ""
+
+    def open_vectors(self, folder: Path, from_files: Callable[[], VectorSearch]) -> VectorSearch:  # noqa: ARG002
+        """Open the files of a layer."""
+        return from_files()
 
     def forget_layers(self, names: Iterable[str]) -> None:
         """Record that some layers are not finished, so that they are built again; their tables stay."""

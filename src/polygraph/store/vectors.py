@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from polygraph.arrays import dot_rows
 from polygraph.models.protocols import Vectors
 from polygraph.store.approximate import CANDIDATES, CANDIDATES_PER_HIT, Codes, write_codes
-from polygraph.store.matrix_rows import MatrixRows
+from polygraph.store.matrix_rows import MatrixRows, in_sixteen_bits
 from polygraph.store.token_rows import ABOUT, TokenRows
 
 _DECIMALS = 6
@@ -74,8 +74,37 @@ class Rows(Protocol):
         """The vectors of some rows, shape ``(len(ns), dimension)``."""
 
 
+class VectorSearch(Protocol):
+    """The vectors of a layer, to be searched: `VectorIndex`, or a database."""
+
+    def __len__(self) -> int: ...
+
+    def scores(self, vector: Vectors) -> NDArray[np.float32]:
+        """Cosine of every row with a unit vector of shape ``(dimension,)``; shape ``(n,)``."""
+
+    def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cosine of some rows with a unit vector, in the order asked for."""
+
+    def rows(self, ns: NDArray[np.int64]) -> Vectors:
+        """The vectors of some rows, shape ``(len(ns), dimension)``."""
+
+    def similarities(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""
+
+    def search(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
+        """Return the `k` nearest rows, of those that are allowed, by exact cosine (see `top`)."""
+
+    def search_each(
+        self, vectors: Vectors, ks: Sequence[int], allowed: NDArray[np.bool_] | None = None
+    ) -> list[list[Hit]]:
+        """Return for each of some vectors, shape ``(m, dimension)``, its nearest rows, as `search` does for one."""
+
+    def is_approximate(self, k: int) -> bool:
+        """Tell whether a search for `k` rows without a filter costs less than comparing all rows."""
+
+
 class VectorIndex:
-    """Unit vectors in the order of their ids.
+    """Unit vectors in the order of their ids; implements `VectorSearch`.
 
     Args:
         rows: as they are stored.
@@ -105,6 +134,10 @@ class VectorIndex:
     def rows(self, ns: NDArray[np.int64]) -> Vectors:
         """The vectors of some rows, shape ``(len(ns), dimension)``."""
         return self._rows.rows(ns)
+
+    def in_sixteen_bits(self, ns: NDArray[np.int64]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+        """The vectors of some rows as integers, shape ``(len(ns), dimension)``, and the scale of each."""
+        return self._rows.stored(ns) if isinstance(self._rows, MatrixRows) else in_sixteen_bits(self.rows(ns))
 
     def similarities(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""

@@ -24,7 +24,8 @@ def check_store(open_store: OpenStore, open_finished: OpenFinished) -> None:
     Checked in new folders: everything comes back as it was put, in the promised order and for any number of keys;
     replacing and removing documents leaves nothing behind; row numbers do not depend on the order of arrival; a
     transaction is applied whole or not at all; a reader sees one state for as long as it is open; several threads can
-    read; readers see the last finished state while a write is in progress.
+    read; vectors are found as in the files of their layer; readers see the last finished state while a write is in
+    progress.
 
     Args:
         open_store: opens the store of a folder.

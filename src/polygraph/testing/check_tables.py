@@ -4,16 +4,22 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from polygraph.arrays import text_hash
 from polygraph.records import CountedCommunity, Document, Extraction, WindowState
 from polygraph.store.database import SqliteStore
+from polygraph.store.layer_folders import folder_of
+from polygraph.store.matrix_rows import write_matrix
 from polygraph.store.portable import PORTABLE_TABLES
 from polygraph.store.protocol import EntityOverview, LostRelation, Store, WrittenSummary
 from polygraph.store.serialization import report_to_json
+from polygraph.store.vectors import VectorIndex
 from polygraph.testing.store_records import (
     COMMUNITIES,
     ENTITIES,
@@ -645,6 +651,35 @@ def check_moving(store: Store) -> None:
             )
 
 
+def check_vectors(store: Store) -> None:
+    """Whoever searches the vectors of a layer, the store or its files, finds the same rows with the same scores."""
+    vectors = np.eye(5, 4, dtype=np.float32)
+    vectors[4] = (0.6, 0.8, 0.0, 0.0)
+    folder = folder_of(store.folder, "chunk_vectors", "v")
+    write_matrix(folder, "abcde", lambda _: vectors, shape=(5, 4), embedder="test")
+    for least in (0, 6, 1):
+        with store.transaction():
+            store.put_layer("chunk_vectors", "v", 5, 0.5)
+            problem = store.put_vectors("chunk_vectors", "v", least)
+        expect(
+            problem if least != 1 else "",
+            "",
+            "a layer that is too small, or none, is no problem for the store",
+        )
+        files = VectorIndex.open(folder)
+        opened = store.open_vectors(folder, partial(VectorIndex.open, folder))
+        expect(len(opened), 5, "all rows of a layer can be searched")
+        for allowed in (None, np.array([False, True, True, False, False])):
+            expect(
+                opened.search(vectors[4], 3, allowed),
+                files.search(vectors[4], 3, allowed),
+                "the nearest rows are those of the files, with their scores",
+            )
+        expect(
+            opened.rows(np.array([4, 0])).tolist(), files.rows(np.array([4, 0])).tolist(), "vectors come back"
+        )
+
+
 def _fill(store: Store, prefix: str = "") -> None:
     """Put rows into every table."""
     with store.transaction():
@@ -679,4 +714,5 @@ TABLE_CHECKS: tuple[Callable[[Store], None], ...] = (
     check_reports,
     check_metadata,
     check_moving,
+    check_vectors,
 )

@@ -370,7 +370,14 @@ class Index:
         from polygraph.indexing.copying import copy_index
 
         folder = folder_to_fill(target, self.settings)
-        return copy_index(self.folder, folder, published_at=self.url, replace=replace, progress=progress)
+        return copy_index(
+            self.folder,
+            folder,
+            published_at=self.url,
+            replace=replace,
+            pgvector_rows=self.settings.pgvector_rows,
+            progress=progress,
+        )
 
     def import_(
         self,

@@ -25,6 +25,8 @@ _COPIED = 500
 """Rows that are sent at once."""
 _FEW = 8
 """Up to so many rows are sent by `INSERT`, which takes one round trip where `COPY` takes three."""
+_COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_COPY_END = b"\xff\xff"
 
 
 class PostgresDialect:
@@ -140,9 +142,27 @@ class PostgresConnection:
                 for each in some:
                     copy.write_row(each)
 
-    def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """Run a query and return all its rows."""
-        return self._run(_translated(query), parameters)
+    def insert_binary(self, table: str, parts: Iterable[bytes]) -> None:
+        """Insert rows in the binary format of `COPY`, without its header; a part holds whole rows."""
+        with (
+            self._locked(),
+            self._db.cursor() as cursor,
+            cursor.copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copy,
+        ):
+            copy.write(_COPY_HEADER)
+            for part in parts:
+                copy.write(part)
+            copy.write(_COPY_END)
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Undo what was done inside if an exception leaves the block, and let a transaction that was begun go on."""
+        with self._lock, self._db.transaction():
+            yield
+
+    def rows(self, query: str, parameters: Sequence[Any] = (), *, binary: bool = False) -> list[Row]:
+        """Run a query and return all its rows; `binary`: as the server stores them, for columns of bytes."""
+        return self._run(_translated(query), parameters, binary=binary)
 
     def iterate(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """Run a query and yield its rows; a bounded number is in memory."""
@@ -189,13 +209,13 @@ class PostgresConnection:
         """Run a query that ends in ``IN`` and whose first column is the key, see `store.sql.SqlConnection`."""
         return in_order(self.where_in(query, list(dict.fromkeys(keys))), keys, convert)
 
-    def _run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+    def _run(self, statement: str, parameters: Sequence[Any] = (), *, binary: bool = False) -> list[Row]:
         with self._locked():
             if self._unclosed and self._db.info.transaction_status.name != "INERROR":
                 names, self._unclosed = self._unclosed, []
                 for name in names:
                     self._db.execute(f"CLOSE {name}")
-            cursor = self._db.execute(statement, parameters)
+            cursor = self._db.execute(statement, parameters, binary=binary)
             return cursor.fetchall() if cursor.description is not None else []
 
     @contextmanager

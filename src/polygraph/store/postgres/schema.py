@@ -2,7 +2,7 @@
 
 Text is compared by code points (collation C), as SQLite does. A name may be longer than an entry of a B-tree, so names
 are found by hash. `finished_state` says which tables readers see; `layer_files` holds the files of layers, so that any
-machine can fetch them.
+machine can fetch them; `vector_layers` tells of which layers the database has vectors (`vector_tables`).
 """
 
 from polygraph.store.portable import PORTABLE_TABLES
@@ -109,6 +109,11 @@ CREATE TABLE layer_files (
   folder text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, part bigint NOT NULL, content bytea NOT NULL,
   PRIMARY KEY (folder, name, part));
 ALTER TABLE layer_files ALTER content SET STORAGE EXTERNAL;
+""",
+    """
+CREATE TABLE vector_layers (
+  folder text COLLATE "C" PRIMARY KEY, rows_table text COLLATE "C" NOT NULL, ids bytea NOT NULL);
+ALTER TABLE vector_layers ALTER ids SET STORAGE EXTERNAL;
 """,
 )
 """Each brings the tables from one version to the next. A released one never changes."""

@@ -6,7 +6,8 @@ truncated: a copy that is still being read stays until a later writer finds it u
 Design: docs/design/postgresql.md.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,11 @@ from polygraph.store.portable import PortableRow, PortableTable
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.layer_files import LayerFiles
 from polygraph.store.postgres.schema import COMPONENT, MIGRATIONS, STATE_TABLES
+from polygraph.store.postgres.vector_search import DatabaseVectors
+from polygraph.store.postgres.vector_tables import LAYERS as VECTOR_LAYERS
+from polygraph.store.postgres.vector_tables import VectorTables
 from polygraph.store.tables import UNFINISHED, IndexTables
+from polygraph.store.vectors import VectorIndex, VectorSearch
 
 _DROP_TIMEOUT = "100ms"
 """How long dropping a copy of a state waits for readers of it."""
@@ -56,6 +61,7 @@ class PostgresStore(IndexTables):
         self.folder, self.place, self._schema = folder, url.shown, url.schema
         self.connection = PostgresConnection(url, read_only=mode == "read")
         self._files = LayerFiles(self.connection, url.schema)
+        self._vectors = VectorTables(self.connection, url.schema)
         super().__init__(self.connection)
         try:
             if mode == "read":
@@ -162,6 +168,27 @@ class PostgresStore(IndexTables):
         if damage(folder) and self._files.has(folder):
             self._files.fetch(folder)
 
+    # --- vectors ------------------------------------------------------------------------------------
+
+    def put_vectors(self, name: str, version: str, least: int) -> str:
+        """Store the vectors of a layer that was put as rows too, if it has at least so many; 0 for never."""
+        folder = folder_of(self.folder, name, version)
+        self._vectors.forget(folder.name)
+        if name not in VECTOR_LAYERS or not 0 < least <= self.layers()[name][1]:
+            return ""
+        if problem := self._vectors.problem():
+            return (
+                f"vectors are searched in files, which every machine that asks fetches: {problem} (setting "
+                "pgvector_rows; 0: never)"
+            )
+        self._vectors.put(name, folder.name, VectorIndex.open(folder), self._readers())
+        return ""
+
+    def open_vectors(self, folder: Path, from_files: Callable[[], VectorSearch]) -> VectorSearch:
+        """Return the vectors of a layer as the database has them, else from its files."""
+        found = DatabaseVectors.open(self.connection, self._schema, folder.name, from_files)
+        return from_files() if found is None else found
+
     # --- moving to another store --------------------------------------------------------------------
 
     def load(self, table: PortableTable, rows: Iterable[PortableRow]) -> None:
@@ -209,7 +236,10 @@ class PostgresStore(IndexTables):
             self.connection.execute("UPDATE finished_state SET generation = generation + 1, saved = NULL")
             kept = [folder_of(self.folder, name, layer[0]).name for name, layer in self.layers().items()]
             self._files.delete_except(kept)
+            self._vectors.keep_only(kept)
         self._drop_copies()
+        for name in self._vectors.unused():
+            self._within(_DROP_TIMEOUT, f"DROP TABLE {self._schema}.{name}")
 
     def _drop_copies(self) -> bool:
         """Drop the copies of states that no reader has open; tell whether none is left."""
@@ -233,7 +263,13 @@ class PostgresStore(IndexTables):
     def delete(self) -> None:
         """Delete all tables, as if there had never been an index, and close the store."""
         with self.transaction():
-            for table in (*STATE_TABLES, "finished_state", "layer_files"):
+            for table in (
+                *STATE_TABLES,
+                "finished_state",
+                "layer_files",
+                "vector_layers",
+                *self._vectors.names(),
+            ):
                 self.connection.execute(f"DROP TABLE {table}")
             self.connection.execute("DELETE FROM polygraph_migrations WHERE component = ?", (COMPONENT,))
         self.close()
@@ -246,8 +282,9 @@ class PostgresStore(IndexTables):
         """
         ((now,),) = self.connection.rows("SELECT pg_current_xact_id()::text::bigint % (1::bigint << 32)")
         is_gone = self._drop_copies()
-        for table in (*STATE_TABLES, "layer_files"):
+        for table in (*STATE_TABLES, "layer_files", "vector_layers"):
             is_gone &= self._within(_COMPACT_TIMEOUT, f"VACUUM (FULL) {self._schema}.{table}")
+        is_gone &= self._vectors.compact(partial(self._within, _COMPACT_TIMEOUT))
         query = (
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid() "
             "AND backend_xmin IS NOT NULL AND age(backend_xmin) > age(?::text::xid)"

@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--ask", type=Path, metavar="DIR", help="write the prompts of `same` instead")
     options = parser.parse_args()
     if options.ask:
-        write_prompts(options.ask)
+        write_prompts(options.ask, options.part)
         return
     cases = list(read_cases(options.part))
     systems = clusterings(WordLlamaEmbedder())
@@ -101,11 +101,12 @@ def main() -> None:
             if 0 < len(some) < len(rows):
                 print(table_row(f"resolver, {part} ({len(some)})", counts(some, systems["resolver"])))
         if path == "model":
-            seen = [row for row in rows if row.case["part"] in SEEN]
-            n_pairs, n_unanswered = questions_of(seen)
-            print(f"\n{len(seen)} cases for `same`, {n_pairs} undecided pairs, {n_unanswered} unanswered")
-            for name in ("resolver", "resolver, same"):
-                print(table_row(name, counts(seen, {**systems, "resolver, same": with_answers}[name])))
+            for part in PARTS:
+                some = [row for row in rows if row.case["part"] == part]
+                n_pairs, n_unanswered = questions_of(some)
+                if some and n_unanswered < n_pairs:
+                    name = f"resolver, same, {part} ({len(some)}, {n_pairs} asked, {n_unanswered} unanswered)"
+                    print(table_row(name, counts(some, with_answers)))
         if options.by_tag:
             for tag, n in sorted(Counter(tag for case in cases for tag in case["tags"]).items()):
                 some = [row for row in rows if tag in row.case["tags"]]
@@ -257,16 +258,17 @@ def key_of(asked: ChatRequest) -> str:
     return digest(*(message.content for message in asked.messages))
 
 
-def write_prompts(folder: Path) -> None:
-    """Write the prompts of the cases that may be looked at, as JSON lines with key and messages."""
+def write_prompts(folder: Path, part: str) -> None:
+    """Write the prompts without a reply, as JSON lines with key and messages; ``all`` leaves out closed parts."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "prompts.jsonl").open("w", encoding="utf-8") as file:
-        for case in read_cases("all"):
+        for case in read_cases(part):
             row = model_path(case)
-            if case["part"] in SEEN and (pairs := undecided(row, found := resolved(row))):
+            if (part != "all" or case["part"] in SEEN) and (pairs := undecided(row, found := resolved(row))):
                 asked = request(row, found, pairs)
-                line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                if key_of(asked) not in replies():
+                    line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 @cache

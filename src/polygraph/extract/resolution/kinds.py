@@ -15,12 +15,12 @@ _KINDS = {
     "language": "language dialect sprache langue idioma lingua språk язык 语言 語言 言語 لغة γλώσσα dil",
     "place": "place location hospital church museum airport bridge station port harbour harbor park castle district "
     "province municipality continent ocean sea desert forest valley cave volcano square venue stadium theatre theater "
-    "restaurant pub territory landmark monument "
+    "restaurant pub territory landmark monument mine "
     "city town village country state region river lake mountain island building hotel street "
     "area ort stadt land gebäude lieu ville pays endroit lugar ciudad país luogo città paese cidade plaats stad "
     "sted by plats paikka miejsce место город страна 地点 地點 場所 地名 城市 都市 国 مكان مدينة 장소 도시 "
     "τόπος πόλη yer şehir facility gpe",
-    "organization": "organization organisation company firm institution agency club team band party union government "
+    "organization": "organization organisation company firm institution agency club team band group orchestra choir party union government "
     "university school team corporation newspaper regiment family dynasty clan tribe ministry department court "
     "firma unternehmen verein behörde entreprise société association empresa "
     "compañía organización organização organizzazione azienda società organisatie bedrijf organisasjon selskap "

@@ -1,85 +1,101 @@
 """Pairs of names that no rule compares and that may still be one entity: left undecided, for a model or a reader.
 
-Names of another script whose sound says nothing (kanji beside a Latin name, a translated name), and names that share
-half of their words. Both entities must be of one kind and have something in common.
+A pair needs the more in common the less its names are alike. Names of which nothing is alike (kanji beside a Latin
+name, a common name beside a Latin one, a stage name) must each be the best that the other one has. Both entities must be
+of one kind, stand in no text together and conflict in nothing.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
 from itertools import combinations
 
-from polygraph.extract.resolution.blocking import names_conflict, plain_form
-from polygraph.extract.resolution.candidates import ENOUGH, kind_of_each_name
-from polygraph.extract.resolution.kinds import CLASS_OF_NOUN
+from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.extract.resolution.merger import Merger
-from polygraph.extract.resolution.name_parts import fold
 from polygraph.extract.resolution.romanize import is_other_script
+from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, similar_names
 
-_MAX_BLOCK = 30
+_MAX_BLOCK = 15
 """Names that share a context name or a word; larger blocks say too little."""
 _MAX_SUGGESTIONS = 2
 """Pairs for one name, those with most in common first."""
-_KINDS = frozenset({"person", "organization", "place", "work", "software", "substance", "disease", "ship"})
-_MIN_SHARED_WORDS = 0.5
+_SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
+_ENOUGH = {EQUAL: 0.5, HALF: 1.0, SOME: 2.0}
+"""Evidence that a pair needs, by how alike its names are."""
+_OTHER_SCRIPT = 1.0
+_UNLIKE = 3.0
+"""Evidence for names of which nothing is alike."""
 
 
 def suggest_pairs(merger: Merger) -> None:
-    """Leave pairs undecided that no rule compares: of two scripts, or with half of their words in common."""
+    """Leave pairs undecided that no rule compares."""
     if not merger.table.by_model:
         return
-    kinds = kind_of_each_name(merger)
-    found: dict[tuple[int, int], tuple[float, str]] = {}
-    for a, b in (*_of_other_scripts(merger), *_with_shared_words(kinds)):
+    kinds = {base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()}
+    kinds = {base: some for base, some in kinds.items() if some}
+    needed = {pair: _ENOUGH[like] for pair, like in similar_names(kinds, _as_written(merger, kinds)).items()}
+    for (a, b), n_shared in _with_shared_context(merger, kinds).items():
+        is_other = is_other_script(a) != is_other_script(b)
+        if is_other or (n_shared > 1 and not _are_two_names(a, b, kinds)):
+            least = _OTHER_SCRIPT if is_other else _UNLIKE
+            needed[a, b] = min(least, needed.get((a, b), least))
+    found: dict[tuple[int, int], tuple[float, float, str]] = {}
+    for (a, b), least in needed.items():
         for x in merger.roots([a]):
             for y in merger.roots([b]):
-                if x == y or merger.side_by_side(x, y) or not _same_known_kind(merger, kinds, a, b, x, y):
+                if x == y or merger.side_by_side(x, y) or _kind(merger, x) != _kind(merger, y):
                     continue
                 strength, text = merger.evidence(x, y)
-                if strength >= ENOUGH and not merger.conflict(x, y)[0]:
-                    found[min(x, y), max(x, y)] = (strength, text)
+                if strength >= least and not merger.conflict(x, y)[0]:
+                    pair = (min(x, y), max(x, y))
+                    found[pair] = max(found.get(pair, (0.0, 0.0, "")), (strength - least, least, text))
+    best: dict[int, tuple[float, tuple[int, int]]] = {}
+    for pair, (surplus, _, _) in found.items():
+        for n in pair:
+            best[n] = max(best.get(n, (-1.0, pair)), (surplus, pair))
     n_of: dict[int, int] = defaultdict(int)
-    for (x, y), (_, text) in sorted(found.items(), key=lambda item: (-item[1][0], item[0])):
+    for pair, (_, least, text) in sorted(found.items(), key=lambda item: (-item[1][0], item[0])):
+        x, y = pair
+        if least == _UNLIKE and not best[x][1] == best[y][1] == pair:
+            continue
         if max(n_of[x], n_of[y]) < _MAX_SUGGESTIONS:
             n_of[x] += 1
             n_of[y] += 1
             merger.leave_undecided(x, y, "short name", text)
 
 
-def _same_known_kind(merger: Merger, kinds: dict[str, str], a: str, b: str, x: int, y: int) -> bool:
-    return kinds[a] in _KINDS and kinds[a] == kinds[b] and merger.same_kind(x, y)
+def _kind(merger: Merger, n: int) -> str:
+    """Return the kind of a cluster, or its type where that is no kind and says something; else an empty string."""
+    type_ = merger.clusters[merger.root(n)].majority_type()
+    kind = kind_of_type(type_) or type_.casefold()
+    return "organization" if kind == "place" else "" if kind in _SAY_NOTHING else kind
 
 
-def _of_other_scripts(merger: Merger) -> Iterator[tuple[str, str]]:
-    """Yield names of different scripts that share a context name."""
-    with_context: dict[int, set[str]] = defaultdict(set)
-    for base, numbers in merger.numbers.items():
-        for n in numbers:
-            for context in merger.clusters[merger.root(n)].context_ids().tolist():
-                with_context[merger.same_as(context)].add(base)
-    for names in with_context.values():
-        others = sorted(base for base in names if is_other_script(base))
-        if others and len(names) <= _MAX_BLOCK:
-            for other in others:
-                yield from ((other, base) for base in sorted(names) if not is_other_script(base))
+def _are_two_names(a: str, b: str, kinds: Mapping[str, Set[str]]) -> bool:
+    """Return whether both names are full names of people, of whom one rarely has two."""
+    return "person" in kinds[a] & kinds[b] and " " in a and " " in b
 
 
-def _with_shared_words(kinds: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield names that share half of the words of the longer one, a word that is no common noun among them."""
-    words = {base: frozenset(fold(plain_form(base)).split()) for base in kinds if " " in base}
-    blocks: dict[str, list[str]] = defaultdict(list)
-    for base in sorted(words):
-        for word in words[base]:
-            if len(word) > 3 and word not in CLASS_OF_NOUN:
-                blocks[word].append(base)
-    pairs: dict[tuple[str, str], None] = {}
-    for _, names in sorted(blocks.items()):
+def _as_written(merger: Merger, bases: Iterable[str]) -> dict[str, str]:
+    table = merger.table
+    return {
+        base: table.strings[table.written[int(merger.clusters[merger.numbers[base][0]].rows[0])]] for base in bases
+    }
+
+
+def _with_shared_context(merger: Merger, kinds: Mapping[str, Set[str]]) -> Counter[tuple[str, str]]:
+    """Count the context names and the rare words of descriptions that two names of one kind have in common."""
+    bearers: dict[int | str, set[str]] = defaultdict(set)
+    for base in kinds:
+        for n in merger.numbers[base]:
+            cluster = merger.clusters[merger.root(n)]
+            if cluster.is_lower_case():
+                continue
+            for context in cluster.context_ids().tolist():
+                bearers[merger.same_as(context)].add(base)
+            for word in cluster.attributes.words:
+                bearers[word].add(base)
+    pairs: Counter[tuple[str, str]] = Counter()
+    for names in bearers.values():
         if 1 < len(names) <= _MAX_BLOCK:
-            pairs |= dict.fromkeys(combinations(names, 2))
-    for a, b in pairs:
-        n_shared = len(words[a] & words[b])
-        is_person = kinds[a] == "person"
-        if is_person and fold(a)[0] != fold(b)[0]:
-            continue
-        is_close = n_shared >= _MIN_SHARED_WORDS * max(len(words[a]), len(words[b]))
-        if is_close and not names_conflict(a, b, of_people=is_person):
-            yield a, b
+            pairs.update(pair for pair in combinations(sorted(names), 2) if kinds[pair[0]] & kinds[pair[1]])
+    return pairs

@@ -6,6 +6,8 @@ things at once: a person is no ship. A *class* is finer (``film``, ``poem``): on
 
 from functools import lru_cache
 
+from polygraph.extract.lexicon import OCCUPATIONS
+
 _KINDS = {
     "deity": "deity god goddess",
     "person": "person people human man woman character figure individual persona personne personaje personnage "
@@ -58,6 +60,9 @@ concept event date quantity time number idea topic conceito concepto begriff ere
 """
 _GENERAL = frozenset(_GENERAL_WORDS.split())
 """Types that say too little to part two entities."""
+
+_VAGUE = frozenset(["model", "version", "series", "class", "type", "brand"])
+"""Words of a type that say less than the word before."""
 
 _GROUP = {"organization": "place"}
 """Kinds that are one here: an observatory or a country is a place and an organization."""
@@ -234,14 +239,18 @@ def kind_of_type(type_: str) -> str:
 
     >>> [kind_of_type(t) for t in ("Person", "personne", "company", "film", "concept", "")]
     ['person', 'person', 'organization', 'work', '', '']
+    >>> [kind_of_type(t) for t in ("car model", "language model", "musician")]
+    ['ship', 'software', 'person']
     """
     words = type_.casefold().replace("_", " ").replace("-", " ").split()
     if not words or _GENERAL.intersection(words):
         return ""
+    if words[-1] in _VAGUE and _KIND_OF_TYPE.get(words[0]) == "ship":
+        return "ship"  # ``car model``
     for word in (" ".join(words), words[-1], words[0]):
         if word in _KIND_OF_TYPE:
             return _KIND_OF_TYPE[word]
-    return ""
+    return "person" if words[-1] in OCCUPATIONS else ""
 
 
 def kind_of_class(noun_class: str) -> str:

@@ -13,6 +13,7 @@ from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.extract.resolution.merger import Merger
 from polygraph.extract.resolution.romanize import is_other_script
 from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, similar_names
+from polygraph.extract.resolution.statements import MAYBE
 
 _MAX_BLOCK = 15
 """Names that share a context name or a word; larger blocks say too little."""
@@ -30,6 +31,7 @@ def suggest_pairs(merger: Merger) -> None:
     """Leave pairs undecided that no rule compares."""
     if not merger.table.by_model:
         return
+    _suggest_described(merger)
     kinds = {base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()}
     kinds = {base: some for base, some in kinds.items() if some}
     needed = {pair: _ENOUGH[like] for pair, like in similar_names(kinds, _as_written(merger, kinds)).items()}
@@ -61,6 +63,14 @@ def suggest_pairs(merger: Merger) -> None:
             n_of[x] += 1
             n_of[y] += 1
             merger.leave_undecided(x, y, "short name", text)
+
+
+def _suggest_described(merger: Merger) -> None:
+    """Leave names undecided of which one is described as a name of something that its text also names."""
+    for first, second, link, text in merger.table.links:
+        x, y = merger.cluster_of_row(first), merger.cluster_of_row(second)
+        if link == MAYBE and x != y and not merger.conflict(x, y)[0]:
+            merger.leave_undecided(x, y, "equated by text", text)
 
 
 def _kind(merger: Merger, n: int) -> str:

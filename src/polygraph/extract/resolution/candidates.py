@@ -49,7 +49,9 @@ def merge_with_one(
     possible = [
         m
         for m in candidates
-        if merger.root(m) != n and not merger.conflict(n, m, unrelated=not merger.shared_context(n, m))[0]
+        if merger.root(m) != n
+        and not merger.conflict(n, m, unrelated=not merger.shared_context(n, m))[0]
+        and not merger.given_names_conflict(n, m)
     ]
     if not possible:
         return

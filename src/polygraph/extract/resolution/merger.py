@@ -10,8 +10,9 @@ import numpy as np
 
 from polygraph.arrays import Array, distinct
 from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
-from polygraph.extract.resolution.attributes import STEM, TITLE_IN_FULL, Attributes
+from polygraph.extract.resolution.attributes import IN_CONTEXT, STEM, TITLE_IN_FULL, Attributes
 from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.given_name_conflict import given_names_conflict
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.mention_table import MentionTable
 from polygraph.extract.resolution.records import Decision, Rule
@@ -88,14 +89,27 @@ class Merger:
         """Return the clusters of some base names, ascending, each once."""
         return sorted({self.root(n) for base in bases for n in self.numbers.get(base, ())})
 
-    def conflict(self, a: int, b: int, *, unrelated: bool = False) -> tuple[str, str]:
-        """Return the rule by which two clusters are not one entity and its evidence, or two empty strings."""
+    def soft_splits(self) -> list[tuple[str, str]]:
+        """Return the base names that were split by what differs in different contexts only, each with the reason."""
+        return [(base, reason) for base, reason in sorted(self._reasons.items()) if reason.endswith(IN_CONTEXT)]
+
+    def conflict(
+        self, a: int, b: int, *, unrelated: bool = False, namesakes: bool = False
+    ) -> tuple[str, str]:
+        """Return the rule by which two clusters are not one entity and its evidence, or two empty strings.
+
+        Args:
+            a: a cluster.
+            b: another one.
+            unrelated: see `Attributes.conflict`.
+            namesakes: whether that they were parted as namesakes does not count.
+        """
         left, right = self.clusters[a], self.clusters[b]
         if self.table.constraints.forbid(left.constraint_keys, right.constraint_keys):
             return "user", CONSTRAINT
         if any(self.cluster_of_row(row) == b for row in self._apart.get(a, ())):
             return "statement", STATED
-        if both := self._split.get(a, set()) & self._split.get(b, set()):
+        if not namesakes and (both := self._split.get(a, set()) & self._split.get(b, set())):
             return "attributes", self._reasons[min(both)]
         types = {left.majority_type(), right.majority_type()}
         kinds_known = self.table.by_model and left.attributes.kind and right.attributes.kind
@@ -228,6 +242,14 @@ class Merger:
         return score, "both with " + ", ".join(
             found
         ) if found else "years close to each other" if near else ""
+
+    def given_names_conflict(self, a: int, b: int) -> bool:
+        """Return whether two clusters of rows of a model are people of one surname with different given names."""
+        first, second = (
+            {self.table.base(row) for row in self.table.first_of_each_spelling(self.clusters[self.root(n)].rows)}
+            for n in (a, b)
+        )
+        return self.table.by_model and given_names_conflict(first, second)
 
     def same_kind(self, a: int, b: int) -> bool:
         """Return whether the types of two clusters are of one kind, or one of them says nothing."""

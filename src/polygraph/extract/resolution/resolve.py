@@ -295,14 +295,25 @@ def _pairs(
     found: dict[tuple[str, str], PairDecision] = {}
 
     def add(a: int, b: int, names: tuple[str, str], comparison: Comparison) -> None:
-        """Add a pair, given by a row of each entity; a decision replaces an open question."""
+        """Add a pair, given by a row of each entity; a decision replaces an open question.
+
+        The question whether namesakes are one is asked where attributes keep them apart.
+        """
         first, second = (ids[int(entity[row])] for row in (a, b))
         if first == second:
             return
         if second < first:
             first, second, names = second, first, (names[1], names[0])
         known = found.get((first, second))
-        if known is None or (known.decision, comparison.decision) == ("undecided", "apart"):
+        is_namesake, was_namesake = (
+            each is not None and (each.rule, each.decision) == ("same name", "undecided")
+            for each in (comparison, known)
+        )
+        if (
+            known is None
+            or ((known.decision, comparison.decision) == ("undecided", "apart") and not was_namesake)
+            or (is_namesake and known.rule == "attributes")
+        ):
             found[first, second] = PairDecision(
                 entities=(first, second),
                 names=names,

@@ -253,7 +253,7 @@ def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
         return True
     table = merger.table
     person, name = merger.clusters[long], merger.clusters[short]
-    if not _is_person(person):
+    if not _is_person(person) or merger.given_names_conflict(short, long):
         return False
     # ``Mrs. Quill`` requires a woman; a bare name or ``Mr.`` only excludes one.
     ours, theirs = _gender(name, table), _gender(person, table)

@@ -28,7 +28,15 @@ _LITTLE_WORDS = """
 of the a an in at for and s de la le les des du d l der die das dem den von vom für und im del della di el los las do
 da dos e y et og i
 """
-_LITTLE = frozenset(_LITTLE_WORDS.split())
+_LITTLE = frozenset(_LITTLE_WORDS.split()) | {"no", "nr", "num", "number"}
+_ORDINALS = {
+    word: str(n)
+    for words in (
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
+        "1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th 11th 12th",
+    )
+    for n, word in enumerate(words.split(), 1)
+}
 _YEAR = re.compile(r" \d{4}$")
 _DIGIT = re.compile(r"\d")
 _STEM = 4
@@ -66,11 +74,12 @@ def similar_names(kinds: Mapping[str, Set[str]], written: Mapping[str, str]) -> 
 
 
 def _content_words(base: str) -> tuple[str, ...]:
-    words = []
+    words: list[str] = []
     for word in fold(plain_form(without_legal_form(base))).split():
         # ``T-4`` is one word, ``Ben-Ami`` is two.
         words += [word.replace("-", "")] if _DIGIT.search(word) else word.replace("-", " ").split()
-    return tuple(word for word in words if word not in _LITTLE) or tuple(words)
+    named = tuple(_ORDINALS.get(word, word) for word in words if word not in _LITTLE)
+    return named or tuple(words)
 
 
 def _keys(base: str, words: Sequence[str], written: str, *, is_person: bool) -> Iterator[str]:
@@ -102,11 +111,12 @@ def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
         a, b = b, a
     if not a:
         return 0.0
-    same_surname = _sound_alike(a[-1], b[-1])
     if len(a) == 1:
-        return EQUAL if same_surname or a[0] in b else 0.0
-    if same_surname:
-        rest = list(b[:-1])
+        return EQUAL if _sound_alike(a[0], b[-1]) or a[0] in b else 0.0
+    # The surname may be the last word but one, as in Spanish.
+    surname = next((n for n in range(len(b) - 1, 0, -1) if _sound_alike(a[-1], b[n])), 0)
+    if surname:
+        rest = list(b[:surname])
         for word in a[:-1]:
             fitting = next((n for n, other in enumerate(rest) if _may_be_one(word, other)), None)
             if fitting is None:
@@ -137,9 +147,12 @@ def _of_things(a: str, b: str, words: Sequence[str], others: Sequence[str], writ
         is_short = " " not in short and " " in long and is_acronym(_YEAR.sub("", written.get(a if short is first else b, "")))
         if is_short and acronym_letters(short) in initials(long.split()):
             return EQUAL
-    if names_conflict(a, b, of_people=False):
-        return 0.0
     mine, theirs = set(words), set(others)
+    numbers = [frozenset(filter(str.isdigit, some)) for some in (mine, theirs)]
+    if all(numbers) and numbers[0] != numbers[1]:
+        return 0.0
+    if names_conflict(*(" ".join(sorted(some - number)) for some, number in zip((mine, theirs), numbers, strict=True)), of_people=False):
+        return 0.0
     shared = {word for word in mine & theirs if word not in CLASS_OF_NOUN}
     if shared and (mine <= theirs or theirs <= mine):
         return EQUAL

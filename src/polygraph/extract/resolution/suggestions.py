@@ -22,6 +22,8 @@ _MAX_SUGGESTIONS = 2
 _SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
 _ENOUGH = {EQUAL: 0.5, HALF: 1.0, SOME: 2.0}
 """Evidence that a pair needs, by how alike its names are."""
+_MAX_NAMESAKES = 4
+"""Entities of one name that are asked about."""
 _OTHER_SCRIPT = 1.0
 _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
@@ -32,9 +34,15 @@ def suggest_pairs(merger: Merger) -> None:
     if not merger.table.by_model:
         return
     _suggest_described(merger)
+    _suggest_namesakes(merger)
     kinds = {base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()}
     kinds = {base: some for base, some in kinds.items() if some}
-    needed = {pair: _ENOUGH[like] for pair, like in similar_names(kinds, _as_written(merger, kinds)).items()}
+    alike = similar_names(kinds, _as_written(merger, kinds))
+    n_equal = Counter(base for pair, likeness in alike.items() if likeness == EQUAL for base in pair)
+    needed = {
+        pair: 0.0 if likeness == EQUAL and max(n_equal[base] for base in pair) == 1 else _ENOUGH[likeness]
+        for pair, likeness in alike.items()
+    }
     for (a, b), n_shared in _with_shared_context(merger, kinds).items():
         is_other = is_other_script(a) != is_other_script(b)
         if is_other or (n_shared > 1 and not _are_two_names(a, b, kinds)):
@@ -47,9 +55,10 @@ def suggest_pairs(merger: Merger) -> None:
                 if x == y or merger.side_by_side(x, y) or _kind(merger, x) != _kind(merger, y):
                     continue
                 strength, text = merger.evidence(x, y)
-                if strength >= least and not merger.conflict(x, y)[0]:
-                    pair = (min(x, y), max(x, y))
-                    found[pair] = max(found.get(pair, (0.0, 0.0, "")), (strength - least, least, text))
+                if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
+                    continue
+                pair = (min(x, y), max(x, y))
+                found[pair] = max(found.get(pair, (0.0, 0.0, "")), (strength - least, least, text))
     best: dict[int, tuple[float, tuple[int, int]]] = {}
     for pair, (surplus, _, _) in found.items():
         for n in pair:
@@ -71,6 +80,16 @@ def _suggest_described(merger: Merger) -> None:
         x, y = merger.cluster_of_row(first), merger.cluster_of_row(second)
         if link == MAYBE and x != y and not merger.conflict(x, y)[0]:
             merger.leave_undecided(x, y, "equated by text", text)
+
+
+def _suggest_namesakes(merger: Merger) -> None:
+    """Leave namesakes undecided that only differ in what may change or be said in several ways."""
+    for base, reason in merger.soft_splits():
+        of_name = merger.roots([base])[:_MAX_NAMESAKES]
+        for x, y in combinations(of_name, 2):
+            strength, text = merger.evidence(x, y)
+            if strength >= _ENOUGH[EQUAL] and not merger.side_by_side(x, y) and not merger.conflict(x, y, namesakes=True)[0]:
+                merger.leave_undecided(x, y, "same name", f"{text}; {reason}")
 
 
 def _kind(merger: Merger, n: int) -> str:

@@ -28,7 +28,7 @@ hash of the prompt; a prompt without a reply leaves its pairs apart, and how man
 import argparse
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -40,17 +40,21 @@ from numpy.typing import NDArray
 
 from polygraph.extract.nlp.extractor import extract
 from polygraph.extract.resolution.name_parts import split_name
-from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution
+from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution, ResolvedRows
 from polygraph.extract.resolution.resolve import resolve
+from polygraph.indexing.same_entities import apply_answers, choose_pairs
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.providers.static import WordLlamaEmbedder
 from polygraph.records import Chunk, Window, digest
 from polygraph.tasks.same import PAIRS_PER_CALL, NameInContext, parse_same, same_request
 from polygraph.text.normalize import normalize_name
+from polygraph.text.surroundings import around
 
 CASES = Path(__file__).parent / "identity"
 RESAMPLES = 2_000
 MIN_COSINE = 0.9
+MAX_PAIRS = 200
+"""Pairs that a build asks about at most."""
 PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2", "unseen-3", "unseen-4")
 SEEN = ("open", "fresh", "unseen", "unseen-2", "unseen-3", "unseen-4")  # whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
@@ -216,14 +220,15 @@ def clusterings(embedder: WordLlamaEmbedder) -> dict[str, Clustering]:
     }
 
 
-def resolved(row: Scored) -> Resolution:
-    """Return the entities of a case, by the rules."""
+def resolved(row: Scored, *, asks: bool = False) -> Resolution:
+    """Return the entities of a case, by the rules; `asks` if a model is asked about the doubtful ones."""
     embedder = _embedder()
     return resolve(
         row.mentions,
         embed=lambda names: embedder.embed(names, "name"),
         relations=row.relations,
         by_model=row.by_model,
+        asks=asks,
     )
 
 
@@ -232,26 +237,32 @@ def _embedder() -> WordLlamaEmbedder:
     return WordLlamaEmbedder()
 
 
-def undecided(row: Scored, found: Resolution) -> list[PairDecision]:
-    """Return the pairs that `same` is asked about, as in a build: most mentions first."""
-    size = Counter(found.entity_of[m.window, m.name] for m in row.mentions)
-    pairs = [pair for pair in found.pairs if pair.decision == "undecided"]
-    return sorted(pairs, key=lambda p: (-sum(size[e] for e in p.entities), p.entities))[:PAIRS_PER_CALL]
+def rows_of(found: Resolution) -> ResolvedRows:
+    """Return the entities of a case as a build has them."""
+    ids = sorted(set(found.entity_of.values()))
+    entity = np.array([ids.index(each) for each in found.entity_of.values()], dtype=np.int32)
+    return ResolvedRows(ids=ids, entity=entity, merges=found.merges, splits=found.splits, pairs=found.pairs)
 
 
-def request(row: Scored, found: Resolution, pairs: Sequence[PairDecision]) -> ChatRequest:
-    """Return the request about the undecided pairs of a case."""
+def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], ChatRequest]]:
+    """Return the pairs that `same` is asked about and the requests, as in a build."""
+    texts = {document["id"]: document["text"] for document in row.case["documents"]}
 
     def shown(entity: str) -> NameInContext:
         mentions = [m for m in row.mentions if found.entity_of[m.window, m.name] == entity]
+        names = [(m.document, m.name) for m in {m.document: m for m in reversed(mentions)}.values()][::-1]
         return NameInContext(
             name=mentions[0].name,
             type=mentions[0].type,
             document=mentions[0].document,
             descriptions=tuple(dict.fromkeys(m.description for m in mentions if m.description)),
+            other_names=tuple(dict.fromkeys(name for _, name in names if name != names[0][1])),
+            passages=tuple(dict.fromkeys(filter(None, (around(texts[d], name) for d, name in names)))),
         )
 
-    return same_request([(shown(a), shown(b)) for a, b in (pair.entities for pair in pairs)])
+    pairs = choose_pairs(rows_of(found), MAX_PAIRS)
+    groups = [pairs[at : at + PAIRS_PER_CALL] for at in range(0, len(pairs), PAIRS_PER_CALL)]
+    return [(some, same_request([(shown(a), shown(b)) for a, b in (p.entities for p in some)])) for some in groups]
 
 
 def key_of(asked: ChatRequest) -> str:
@@ -264,8 +275,7 @@ def write_prompts(folder: Path, part: str) -> None:
     with (folder / "prompts.jsonl").open("w", encoding="utf-8") as file:
         for case in read_cases(part):
             row = model_path(case)
-            if (part != "all" or case["part"] in SEEN) and (pairs := undecided(row, found := resolved(row))):
-                asked = request(row, found, pairs)
+            for _, asked in requests(row, resolved(row, asks=True)) if part != "all" or case["part"] in SEEN else ():
                 if key_of(asked) not in replies():
                     line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
                     file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -279,27 +289,32 @@ def replies() -> dict[str, str]:
 
 
 def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
-    """Return how many pairs are undecided, and how many of them no recorded reply answers."""
+    """Return how many pairs are asked about, and how many of them no recorded reply answers."""
     n_pairs = n_unanswered = 0
     for row in rows:
-        found = resolved(row)
-        if pairs := undecided(row, found):
+        for pairs, asked in requests(row, resolved(row, asks=True)):
             n_pairs += len(pairs)
-            n_unanswered += len(pairs) * (key_of(request(row, found, pairs)) not in replies())
+            n_unanswered += len(pairs) * (key_of(asked) not in replies())
     return n_pairs, n_unanswered
 
 
 def with_answers(row: Scored) -> list[str]:
     """Return the entities of a case after the recorded answers."""
-    found = resolved(row)
-    pairs = undecided(row, found)
-    label = {entity: entity for entity in found.entity_of.values()}
-    if pairs and (reply := replies().get(key_of(request(row, found, pairs)))):
-        for pair, same in zip(pairs, parse_same(reply, len(pairs)), strict=True):
-            if same:
-                kept, absorbed = (label[entity] for entity in pair.entities)
-                label = {e: kept if now == absorbed else now for e, now in label.items()}
-    return [label[found.entity_of[m.window, m.name]] for m in row.mentions]
+    found = resolved(row, asks=True)
+    answers: dict[tuple[str, str], bool | None] = {}
+    for pairs, asked in requests(row, found):
+        if reply := replies().get(key_of(asked)):
+            answers |= zip((pair.entities for pair in pairs), parse_same(reply, len(pairs)), strict=True)
+    return labels_of(row, found, answers)
+
+
+def labels_of(
+    row: Scored, found: Resolution, answers: Mapping[tuple[str, str], bool | None]
+) -> list[str]:
+    """Return the entities of a case after some answers, as a build applies them."""
+    after = apply_answers(rows_of(found), answers)
+    label = {key: after.ids[number] for key, number in zip(found.entity_of, after.entity.tolist(), strict=True)}
+    return [label[m.window, m.name] for m in row.mentions]
 
 
 def counts(rows: Sequence[Scored], cluster: Clustering) -> NDArray[np.float64]:

@@ -8,6 +8,8 @@ from polygraph.extract.resolution.records import Rule
 
 ENOUGH = 1.0
 """Evidence that makes one of a form that leaves doubt; see `Merger.evidence`."""
+SURE = 1.5
+"""Evidence with which a model is not asked."""
 
 
 def kind_of_each_name(merger: Merger) -> dict[str, str]:
@@ -63,7 +65,8 @@ def merge_with_one(
     if len(pointed) == 1 and (alone or not enough):
         merger.merge(n, pointed[0], rule, 0.8, near[pointed[0]])
     elif (alone and certain) or enough:
-        merger.merge(n, first, rule, 0.9 if enough else 0.8, text or "the only name that fits")
+        merge = merger.merge if best >= SURE or certain else merger.presume
+        merge(n, first, rule, 0.9 if enough else 0.8, text or "the only name that fits")
     else:
         for _, m in ranked[:3]:
             merger.leave_undecided(n, m, rule, text or "nothing in common")

@@ -49,9 +49,10 @@ class Merger:
     """
 
     def __init__(
-        self, clusters: list[Cluster], table: MentionTable, reasons: Mapping[str, str] | None = None
+        self, clusters: list[Cluster], table: MentionTable, reasons: Mapping[str, str] | None = None,
+        *, asks: bool = False,
     ) -> None:
-        self.clusters, self.table = clusters, table
+        self.clusters, self.table, self.asks = clusters, table, asks
         self._reasons = reasons or {}
         self._split: dict[int, set[str]] = {
             n: {cluster.base} for n, cluster in enumerate(clusters) if cluster.base in self._reasons
@@ -169,6 +170,22 @@ class Merger:
             moved = self._named_alike.pop(first, [first])
             self._same_as[moved] = second
             self._named_alike.setdefault(second, [second]).extend(moved)
+
+    def presume(
+        self, a: int, b: int, rule: Rule, score: float, evidence: str, *, unrelated: bool = False
+    ) -> bool:
+        """Merge two clusters as `merge` does, but where a model is asked, only propose it; return whether it is done."""
+        if not self.asks:
+            return self.merge(a, b, rule, score, evidence, unrelated=unrelated)
+        a, b = self.root(a), self.root(b)
+        why, conflict = self.conflict(a, b, unrelated=unrelated)
+        if a != b:
+            self.comparisons.append(
+                Comparison(a, b, "apart", why, 0.9, conflict)
+                if why
+                else Comparison(a, b, "presumed", rule, score, evidence)
+            )
+        return not why
 
     def keep_apart(self, a: int, b: int) -> None:
         """Record why two clusters that a rule compared are not one entity, if anything conflicts."""

@@ -63,6 +63,7 @@ def resolve(
     must_link: frozenset[tuple[str, str]] = frozenset(),
     relations: Iterable[NameRelation] = (),
     by_model: bool = True,
+    asks: bool = False,
 ) -> Resolution:
     """Cluster mentions into entities.
 
@@ -110,6 +111,7 @@ def resolve(
         cannot_link=cannot_link,
         must_link=must_link,
         by_model=by_model,
+        asks=asks,
     )
     entities = (found.ids[number] for number in found.entity.tolist())
     return Resolution(
@@ -128,6 +130,7 @@ def resolve_rows(
     cannot_link: frozenset[tuple[str, str]] = frozenset(),
     must_link: frozenset[tuple[str, str]] = frozenset(),
     by_model: bool = True,
+    asks: bool = False,
 ) -> ResolvedRows:
     """Cluster the rows of `extract_features` into entities.
 
@@ -141,11 +144,12 @@ def resolve_rows(
         cannot_link: see there.
         must_link: see there.
         by_model: see there; as for the features.
+        asks: see there.
     """
     table = MentionTable(documents, features, Constraints(cannot_link), by_model=by_model)
     long_names = LongNames(table)
     clusters, reasons = cluster_by_name(table, long_names.ambiguous())
-    merger = Merger(clusters, table, reasons if by_model else None)
+    merger = Merger(clusters, table, reasons if by_model else None, asks=asks)
     merge_equated(merger)
     merge_transliterations(merger)
     merge_name_variants(merger)
@@ -294,6 +298,8 @@ def _pairs(
     """Return the pairs of entities that were compared and not merged."""
     found: dict[tuple[str, str], PairDecision] = {}
 
+    rank_of = {"undecided": 0, "presumed": 1, "apart": 2}
+
     def add(a: int, b: int, names: tuple[str, str], comparison: Comparison) -> None:
         """Add a pair, given by a row of each entity; a decision replaces an open question.
 
@@ -311,7 +317,7 @@ def _pairs(
         )
         if (
             known is None
-            or ((known.decision, comparison.decision) == ("undecided", "apart") and not was_namesake)
+            or (rank_of[known.decision] < rank_of[comparison.decision] and not was_namesake)
             or (is_namesake and known.rule == "attributes")
         ):
             found[first, second] = PairDecision(

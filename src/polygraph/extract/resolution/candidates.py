@@ -61,7 +61,9 @@ def merge_with_one(
     ranked = sorted(((merger.evidence(n, m), m) for m in possible), key=lambda pair: (-pair[0][0], pair[1]))
     (best, text), first = ranked[0]
     alone = len(ranked) == 1
-    enough = best >= least and (alone or best > ranked[1][0][0])
+    # Where a model is asked, a name that fits several is merged only if one of them is clearly nearer.
+    margin = SURE if merger.asks else 0.0
+    enough = best >= least and (alone or best > ranked[1][0][0] + margin)
     if len(pointed) == 1 and (alone or not enough):
         merger.merge(n, pointed[0], rule, 0.8, near[pointed[0]])
     elif (alone and certain) or enough:

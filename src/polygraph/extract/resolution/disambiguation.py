@@ -136,8 +136,9 @@ def _split_group(
 ) -> tuple[list[Cluster], str]:
     """Return the clusters of one base name and the reason why there are several, if there are."""
     attribute_ids = table.attribute_ids[group] if with_attributes else np.full(len(group), -1)
+    has_common_noun = table.by_model and table.any_lower_case(group) and not table.all_lower_case(group)
     if (
-        not (table.constraints or is_linked)
+        not (table.constraints or is_linked or has_common_noun)
         and (
             attributes := _merged_attributes(
                 attribute_ids, table, is_surname=table.by_model and " " not in base
@@ -311,6 +312,8 @@ def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, 
     )
     if not mention.apart.isdisjoint(cluster.rows):
         return _STATED
+    if table.by_model and (kinds := _common_noun(mention, cluster)):
+        return kinds
     conflict = mention.attributes.conflict(cluster.attributes, unrelated=unrelated)
     if not conflict and unrelated and table.by_model and len(mention.name.words) == 1:
         conflict = mention.attributes.title_conflict(cluster.attributes)
@@ -319,6 +322,16 @@ def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, 
     if not conflict and table.constraints.forbid(mention.constraint_keys, cluster.constraint_keys):
         conflict = _CONSTRAINT
     return conflict
+
+
+def _common_noun(mention: _Mention, cluster: _PartialCluster) -> str:
+    """Return why a common noun is not the name of another kind that is spelled like it (``orchestrion``)."""
+    ours = mention.attributes.kind
+    for other in cluster.mentions:
+        theirs = other.attributes.kind
+        if ours and theirs and ours != theirs and mention.name.is_lower_case != other.name.is_lower_case:
+            return f"{min(ours, theirs)} and {max(ours, theirs)}, one of them a common noun"
+    return ""
 
 
 def _best(

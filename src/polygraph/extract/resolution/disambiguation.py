@@ -20,6 +20,10 @@ _MAX_PAIRWISE = 40
 _SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
 """Types whose attributes can split a name."""
 _NO_ATTRIBUTES = Attributes()
+_MAX_DOUBTED = 12
+"""Mentions of a name that is split only to ask; of a name with more, somebody is well known."""
+_MAX_PEOPLE = 3
+"""Clusters into which it is split."""
 _CONSTRAINT = "constraint of the user"
 _STATED = "related as two in one text"
 _MANY = 3
@@ -76,15 +80,19 @@ class _PartialCluster:
         )
 
 
-def cluster_by_name(table: MentionTable, ambiguous: Set[str]) -> tuple[list[Cluster], dict[str, str]]:
+def cluster_by_name(
+    table: MentionTable, ambiguous: Set[str], *, asks: bool = False
+) -> tuple[list[Cluster], dict[str, str], dict[str, str]]:
     """Group mentions by base name, and split the groups that cannot be one entity.
 
     Args:
         table: of all mentions.
         ambiguous: base names that may stand for several longer names; each document has clusters of its own for them.
+        asks: whether a model is asked about people of one name whose occupations differ: they are clusters of their own.
 
     Returns:
-        The clusters in order of base name; and the reason of each base name that was split.
+        The clusters in order of base name; the reason of each base name that was split; and that of each which is split
+        only because a model is asked.
     """
     splittable = np.array(
         [table.by_model or type_ in _SPLITTABLE_TYPES for type_ in table.types], dtype=np.bool_
@@ -92,6 +100,7 @@ def cluster_by_name(table: MentionTable, ambiguous: Set[str]) -> tuple[list[Clus
     linked = np.array(sorted(table.apart_rows), dtype=np.int64)
     clusters: list[Cluster] = []
     reasons: dict[str, str] = {}
+    doubts: dict[str, str] = {}
     for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
         group = table.rows[begin:end]
         # A single mention and a name of a thing cannot be split by attributes.
@@ -110,10 +119,24 @@ def cluster_by_name(table: MentionTable, ambiguous: Set[str]) -> tuple[list[Clus
             found, reason = _split_group(
                 base, group, table, with_attributes=bool(compare or table.by_model), is_linked=is_linked
             )
-            clusters += found
             if reason:
                 reasons[base] = reason
-    return clusters, reasons
+            elif asks and table.by_model and len(found) == 1 and end - begin <= _MAX_DOUBTED:
+                found, doubt = _split_doubtful(base, group, table) or (found, "")
+                doubts |= {base: doubt} if doubt else {}
+            clusters += found
+    return clusters, reasons, doubts
+
+
+def _split_doubtful(base: str, group: Array, table: MentionTable) -> tuple[list[Cluster], str] | None:
+    """Return the people of one name whose occupations differ, offices included, or None if there is one only."""
+    mentions = _mentions(base, group, table.attribute_ids[group], table)
+    if not any(m.attributes.kind == "person" for m in mentions):
+        return None
+    clusters, reason = _assign(base, mentions, table, doubts=True)
+    if not 1 < len(clusters) <= _MAX_PEOPLE:
+        return None
+    return [cluster.to_cluster(base, table) for cluster in clusters], reason
 
 
 def _local_clusters(base: str, group: Array, table: MentionTable) -> list[Cluster]:
@@ -210,7 +233,9 @@ def _merged_attributes(attribute_ids: Array, table: MentionTable, *, is_surname:
     return merged
 
 
-def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[list[_PartialCluster], str]:
+def _assign(
+    base: str, mentions: list[_Mention], table: MentionTable, *, doubts: bool = False
+) -> tuple[list[_PartialCluster], str]:
     """Assign each mention to the best cluster without a conflict, or to a new one.
 
     Mentions with attributes come first, those with most of them before others; the rest follow and go where their
@@ -223,7 +248,7 @@ def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[l
     reason = ""
     # Where the text itself refers to namesakes, offices split as well.
     rows = {mention.row for mention in mentions}
-    with_offices = any(m.has_namesake or not rows.isdisjoint(m.apart) for m in described)
+    with_offices = doubts or any(m.has_namesake or not rows.isdisjoint(m.apart) for m in described)
     # Attributes of a mention count for its whole document, unless the document contradicts itself.
     for mention in described:
         fitting: list[_PartialCluster] = []

@@ -29,10 +29,18 @@ _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
 
 
-def suggest_pairs(merger: Merger) -> None:
-    """Leave pairs undecided that no rule compares."""
+def suggest_pairs(merger: Merger, doubts: Mapping[str, str]) -> None:
+    """Leave pairs undecided that no rule compares, and presume that people are one who were parted only to ask.
+
+    Args:
+        merger: of the clusters.
+        doubts: why names were parted only to ask.
+    """
     if not merger.table.by_model:
         return
+    for base, reason in sorted(doubts.items()):
+        for x, y in combinations(merger.roots([base]), 2):
+            merger.presume(x, y, "same name", 0.8, reason)
     _suggest_described(merger)
     _suggest_namesakes(merger)
     kinds = {base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()}

@@ -22,6 +22,7 @@ _SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
 _NO_ATTRIBUTES = Attributes()
 _MAX_DOUBTED = 12
 """Mentions of a name that is split only to ask; of a name with more, somebody is well known."""
+_DOUBTED = frozenset(["person", "organization", "work", "ship", "software", "object", "game"])
 _MAX_PEOPLE = 3
 """Clusters into which it is split."""
 _CONSTRAINT = "constraint of the user"
@@ -131,7 +132,9 @@ def cluster_by_name(
 def _split_doubtful(base: str, group: Array, table: MentionTable) -> tuple[list[Cluster], str] | None:
     """Return the people of one name whose occupations differ, offices included, or None if there is one only."""
     mentions = _mentions(base, group, table.attribute_ids[group], table)
-    if not any(m.attributes.kind == "person" for m in mentions):
+    kinds = {m.attributes.kind for m in mentions}
+    is_role = "person" in kinds and " " not in base and base.isascii()
+    if is_role or kinds.isdisjoint(_DOUBTED) or table.any_lower_case(group):
         return None
     clusters, reason = _assign(base, mentions, table, doubts=True)
     if not 1 < len(clusters) <= _MAX_PEOPLE:
@@ -254,6 +257,8 @@ def _assign(
         fitting: list[_PartialCluster] = []
         for cluster in clusters:
             conflict = _conflict(mention, cluster, table, with_offices=with_offices and len(clusters) == 1)
+            if doubts and not conflict and not _evidence(mention, cluster) and mention.attributes.words:
+                conflict = "nothing in common"
             if conflict:
                 reason = reason or conflict
             else:

@@ -17,10 +17,10 @@ from polygraph.extract.resolution.statements import MAYBE
 
 _MAX_BLOCK = 15
 """Names that share a context name or a word; larger blocks say too little."""
-_MAX_SUGGESTIONS = 2
+_MAX_SUGGESTIONS = 3
 """Pairs for one name, those with most in common first."""
 _SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
-_ENOUGH = {EQUAL: 0.5, HALF: 1.0, SOME: 2.0}
+_ENOUGH = {EQUAL: 0.0, HALF: 0.5, SOME: 1.5}
 """Evidence that a pair needs, by how alike its names are."""
 _MAX_NAMESAKES = 4
 """Entities of one name that are asked about."""
@@ -53,7 +53,7 @@ def suggest_pairs(merger: Merger, doubts: Mapping[str, str]) -> None:
     }
     for (a, b), n_shared in _with_shared_context(merger, kinds).items():
         is_other = is_other_script(a) != is_other_script(b)
-        if is_other or (n_shared > 1 and not _are_two_names(a, b, kinds)):
+        if is_other or n_shared > 1:
             least = _OTHER_SCRIPT if is_other else _UNLIKE
             needed[a, b] = min(least, needed.get((a, b), least))
     found: dict[tuple[int, int], tuple[float, float, str]] = {}
@@ -63,6 +63,8 @@ def suggest_pairs(merger: Merger, doubts: Mapping[str, str]) -> None:
                 if x == y or merger.side_by_side(x, y) or _kind(merger, x) != _kind(merger, y):
                     continue
                 strength, text = merger.evidence(x, y)
+                if least == _UNLIKE and _are_two_names(merger, x, y):
+                    continue
                 if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
                     continue
                 pair = (min(x, y), max(x, y))
@@ -107,9 +109,12 @@ def _kind(merger: Merger, n: int) -> str:
     return "organization" if kind == "place" else "" if kind in _SAY_NOTHING else kind
 
 
-def _are_two_names(a: str, b: str, kinds: Mapping[str, Set[str]]) -> bool:
-    """Return whether both names are full names of people, of whom one rarely has two."""
-    return "person" in kinds[a] & kinds[b] and " " in a and " " in b
+def _are_two_names(merger: Merger, x: int, y: int) -> bool:
+    """Return whether both are people with a full name, of whom one rarely has two."""
+    table = merger.table
+    return _kind(merger, x) == "person" and all(
+        any(" " in table.base(row) for row in table.first_of_each_spelling(merger.clusters[n].rows)) for n in (x, y)
+    )
 
 
 def _as_written(merger: Merger, bases: Iterable[str]) -> dict[str, str]:

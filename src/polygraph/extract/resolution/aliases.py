@@ -108,9 +108,7 @@ def find_aliases(
     people = _People(full_names, by_model=by_model)
     for person in full_names:
         base = people.longest(person.parts.base)
-        # A model that lists ``M. Vane`` beside ``Mario Vane`` means two.
-        listed = by_model and len(person.parts.words[0]) == 1 and not people.windows[base].isdisjoint(person.windows)
-        if base != person.parts.base and not listed:
+        if base != person.parts.base:
             found[person.parts.key] = Alias(base, 0.9)
     for name in ordered:
         alias = _single_name_alias(name, people, capitalized)

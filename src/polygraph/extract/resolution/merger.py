@@ -16,6 +16,7 @@ from polygraph.extract.resolution.given_name_conflict import given_names_conflic
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.mention_table import MentionTable
 from polygraph.extract.resolution.records import Decision, Rule
+from polygraph.extract.resolution.statements import EQUATES, LISTED
 
 CONSTRAINT = "constraint of the user"
 STATED = "related as two in one text"
@@ -308,6 +309,8 @@ def _offices(attributes: Attributes) -> frozenset[str]:
 def merge_equated(merger: Merger) -> None:
     """Merge the names that a text says are one (``was renamed``), wherever they occur."""
     for first, second, link, predicate in merger.table.links:
-        if link == "equates":
-            a, b = merger.cluster_of_row(first), merger.cluster_of_row(second)
+        a, b = merger.cluster_of_row(first), merger.cluster_of_row(second)
+        if link == EQUATES:
             merger.merge(a, b, "equated by text", 0.95, predicate)
+        elif link == LISTED and a != b:
+            merger.presume(a, b, "alias in document", 0.9, predicate)

@@ -18,7 +18,9 @@ from polygraph.extract.resolution.records import Mention, NameRelation, Rule
 from polygraph.extract.resolution.regions import place_in_english
 from polygraph.text.normalize import normalize_name
 
-EQUATES, APART, MAYBE = "equates", "apart", "maybe"
+EQUATES, APART, MAYBE, LISTED = "equates", "apart", "maybe", "listed"
+"""What a text says of two names: one thing, two, one is described as a name of something, or a model lists a person's
+short name beside the longer one."""
 _GENERIC = TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN) | GENERIC_HEADS
 _OTHER_NAME = re.compile(
     r"\b((?:also|better|formerly|previously|originally|once|now|commonly) (?:known as|called|named)|known as"

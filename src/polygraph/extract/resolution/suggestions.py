@@ -63,7 +63,7 @@ def suggest_pairs(merger: Merger, doubts: Mapping[str, str]) -> None:
                 if x == y or merger.side_by_side(x, y) or _kind(merger, x) != _kind(merger, y):
                     continue
                 strength, text = merger.evidence(x, y)
-                if least == _UNLIKE and _are_two_names(merger, x, y):
+                if least == _UNLIKE and _rarely_one(merger, x, y):
                     continue
                 if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
                     continue
@@ -109,11 +109,16 @@ def _kind(merger: Merger, n: int) -> str:
     return "organization" if kind == "place" else "" if kind in _SAY_NOTHING else kind
 
 
-def _are_two_names(merger: Merger, x: int, y: int) -> bool:
-    """Return whether both are people with a full name, of whom one rarely has two."""
+def _rarely_one(merger: Merger, x: int, y: int) -> bool:
+    """Return whether nothing but likeness of names makes one of two: places, and people with full names."""
     table = merger.table
-    return _kind(merger, x) == "person" and all(
-        any(" " in table.base(row) for row in table.first_of_each_spelling(merger.clusters[n].rows)) for n in (x, y)
+    kinds = {kind_of_type(merger.clusters[merger.root(n)].majority_type()) for n in (x, y)}
+    return "place" in kinds or (
+        kinds == {"person"}
+        and all(
+            any(" " in table.base(row) for row in table.first_of_each_spelling(merger.clusters[n].rows))
+            for n in (x, y)
+        )
     )
 
 

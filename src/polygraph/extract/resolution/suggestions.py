@@ -63,7 +63,7 @@ def suggest_pairs(merger: Merger, doubts: Mapping[str, str]) -> None:
                 if x == y or merger.side_by_side(x, y) or _kind(merger, x) != _kind(merger, y):
                     continue
                 strength, text = merger.evidence(x, y)
-                if least == _UNLIKE and _rarely_one(merger, x, y):
+                if (a, b) not in alike and _rarely_one(merger, x, y, is_other=least == _OTHER_SCRIPT):
                     continue
                 if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
                     continue
@@ -109,15 +109,23 @@ def _kind(merger: Merger, n: int) -> str:
     return "organization" if kind == "place" else "" if kind in _SAY_NOTHING else kind
 
 
-def _rarely_one(merger: Merger, x: int, y: int) -> bool:
-    """Return whether nothing but likeness of names makes one of two: places, and people with full names."""
+def _rarely_one(merger: Merger, x: int, y: int, *, is_other: bool) -> bool:
+    """Return whether two things of which the names are not alike are rarely one.
+
+    They are of two kinds, or, unless of two scripts, places or people with full names.
+    """
     table = merger.table
     kinds = {kind_of_type(merger.clusters[merger.root(n)].majority_type()) for n in (x, y)}
-    return "place" in kinds or (
-        kinds == {"person"}
-        and all(
-            any(" " in table.base(row) for row in table.first_of_each_spelling(merger.clusters[n].rows))
-            for n in (x, y)
+    return (
+        len(kinds) > 1
+        or (not is_other and kinds == {"place"})
+        or (
+            not is_other
+            and kinds == {"person"}
+            and all(
+                any(" " in table.base(row) for row in table.first_of_each_spelling(merger.clusters[n].rows))
+                for n in (x, y)
+            )
         )
     )
 

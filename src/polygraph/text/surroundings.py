@@ -2,6 +2,8 @@
 
 import re
 
+_SHORTEST_STEM = 4
+"""Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
 _END = re.compile(r"[.!?] |[。！？]")
 
 
@@ -12,7 +14,7 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
 
     Args:
         text: a passage.
-        name: as written; white space and case do not matter.
+        name: as written; white space and case do not matter, nor do endings if the name does not occur otherwise.
         max_chars: characters that are kept, without the marks of a cut.
 
     Returns:
@@ -20,13 +22,16 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
 
     >>> around("It rained. The mill of Anna Vane burned down. She left.", "anna  vane", max_chars=34)
     'The mill of Anna Vane burned down. …'
-    >>> around("It rained.", "Anna Vane")
-    ''
+    >>> around("It rained.", "Anna Vane"), around("Er kam aus der Mühle von Omsk.", "Mühlen Omsk")
+    ('', '')
+    >>> around("Врач больницы имени Боткина.", "больница имени Боткина")
+    'Врач больницы имени Боткина.'
     """
-    flat, words = " ".join(text.split()), r"\s".join(map(re.escape, name.split()))
-    if not words:
-        return ""
-    match = re.search(rf"(?<!\w){words}(?!\w)", flat, re.I) or re.search(words, flat, re.I)
+    flat = " ".join(text.split())
+    exact = r"\s".join(map(re.escape, name.split()))
+    inflected = r"\s".join(map(_inflected, name.split()))
+    patterns = (rf"(?<!\w){exact}(?!\w)", exact, rf"(?<!\w){inflected}")
+    match = next((found for each in patterns if name.strip() and (found := re.search(each, flat, re.I))), None)
     if match is None:
         return ""
     begin, is_cut = 0, False
@@ -38,3 +43,8 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
     if end < len(flat):
         end = max(flat.rfind(" ", begin, end + 1), match.end())
     return ("… " if is_cut else "") + flat[begin:end] + (" …" if end < len(flat) else "")
+
+
+def _inflected(word: str) -> str:
+    """Return a pattern for a word with another ending."""
+    return re.escape(word[: max(_SHORTEST_STEM, len(word) - 2)]) + r"\w{0,4}"

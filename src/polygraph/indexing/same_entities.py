@@ -97,10 +97,10 @@ def apply_answers(
     asked = {pair.entities: pair for pair in resolved.pairs if pair.decision in ("undecided", "presumed")}
     presumed = [pair for pair, decision in asked.items() if decision.decision == "presumed"]
     for pair in [*(pair for pair, same in answers.items() if same), *presumed]:
-        prefers = max(pair, key=len) if pair in presumed else ""
-        if absorbed := group.merge(*pair, prefers=prefers):
+        if absorbed := group.merge(*pair, prefers=_better_named(asked[pair])):
             added.append((absorbed, asked[pair]))
     kept = {entity: group.id_of(entity) for entity in resolved.ids}
+    kept = _without_descriptors(kept, [decision for _, decision in added])
     ids = sorted(set(kept.values()))
     number = {entity: n for n, entity in enumerate(ids)}
     new_number = np.array([number[kept[entity]] for entity in resolved.ids], dtype=resolved.entity.dtype)
@@ -115,6 +115,27 @@ def apply_answers(
         splits=tuple(each for split in resolved.splits if (each := _split(split, kept)) is not None),
         pairs=_pairs(resolved.pairs, answers, kept),
     )
+
+
+def _better_named(pair: PairDecision) -> str:
+    """Return the entity that keeps its id where a rule presumes one: that with the longer name, as in `Merger.merge`."""
+    first, second = (len(name) for name in pair.names)
+    if pair.decision != "presumed" or first == second:
+        return ""
+    return pair.entities[0] if first > second else pair.entities[1]
+
+
+def _without_descriptors(kept: Mapping[str, str], added: Sequence[PairDecision]) -> dict[str, str]:
+    """Return the ids, those of namesakes that became one without what told them apart, if no other has that name."""
+    used = set(kept.values())
+    new = {}
+    for pair in added:
+        name = pair.names[0]
+        old = kept[pair.entities[0]]
+        if pair.rule == "same name" and name not in used and old not in new and old.startswith(name):
+            new[old] = name
+            used.add(name)
+    return {entity: new.get(now, now) for entity, now in kept.items()}
 
 
 class _Groups:

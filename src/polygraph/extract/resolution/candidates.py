@@ -60,7 +60,7 @@ def merge_with_one(
     pointed = [m for m in possible if m in near]
     ranked = sorted(((merger.evidence(n, m), m) for m in possible), key=lambda pair: (-pair[0][0], pair[1]))
     (best, text), first = ranked[0]
-    alone = len(ranked) == 1
+    alone = merger.are_presumed_one([m for _, m in ranked])
     # Where a model is asked, a name that fits several is merged only if one of them is clearly nearer.
     margin = SURE if merger.asks else 0.0
     enough = best >= least and (alone or best > ranked[1][0][0] + margin)

@@ -47,13 +47,19 @@ class Merger:
         clusters: in order; changed in place.
         table: the table of their rows.
         reasons: why base names were split, by base name: their clusters stay apart.
+        doubts: why base names were split only to ask a model.
+        asks: whether a model is asked about what little speaks for.
     """
 
     def __init__(
         self, clusters: list[Cluster], table: MentionTable, reasons: Mapping[str, str] | None = None,
-        *, asks: bool = False,
+        *,
+        doubts: Mapping[str, str] | None = None,
+        asks: bool = False,
     ) -> None:
         self.clusters, self.table, self.asks = clusters, table, asks
+        self.doubts = doubts or {}
+        """Why base names were parted only to ask a model, by base name."""
         self._reasons = reasons or {}
         self._split: dict[int, set[str]] = {
             n: {cluster.base} for n, cluster in enumerate(clusters) if cluster.base in self._reasons
@@ -171,6 +177,11 @@ class Merger:
             moved = self._named_alike.pop(first, [first])
             self._same_as[moved] = second
             self._named_alike.setdefault(second, [second]).extend(moved)
+
+    def are_presumed_one(self, numbers: Sequence[int]) -> bool:
+        """Return whether clusters are one, or bear one name and were parted only to ask a model."""
+        bases = {self.clusters[self.root(n)].base for n in numbers}
+        return len(numbers) == 1 or (len(bases) == 1 and bases <= self.doubts.keys())
 
     def presume(
         self, a: int, b: int, rule: Rule, score: float, evidence: str, *, unrelated: bool = False

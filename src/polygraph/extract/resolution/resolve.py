@@ -149,7 +149,7 @@ def resolve_rows(
     table = MentionTable(documents, features, Constraints(cannot_link), by_model=by_model)
     long_names = LongNames(table)
     clusters, reasons, doubts = cluster_by_name(table, long_names.ambiguous(), asks=asks)
-    merger = Merger(clusters, table, reasons if by_model else None, asks=asks)
+    merger = Merger(clusters, table, reasons if by_model else None, doubts=doubts, asks=asks)
     merge_equated(merger)
     merge_transliterations(merger)
     merge_name_variants(merger)
@@ -161,7 +161,7 @@ def resolve_rows(
     merge_spelling_variants(merger, embed)
     merge_name_variants(merger)
     merge_qualified_names(merger)
-    suggest_pairs(merger, doubts)
+    suggest_pairs(merger)
     clusters = merger.remaining()
     ids = _assign_ids(clusters, table)
     if must_link:

@@ -179,7 +179,8 @@ def _assign(
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
         ranked = _ranked(merger, n, possible)
         certain = (
-            len(possible) == 1
+            bool(possible)
+            and merger.are_presumed_one(possible)
             and not is_given
             and not (is_person and table.by_model and _is_other_office(merger, n, ranked[0]))
             and not (
@@ -225,7 +226,7 @@ def _merge_nearest(
         return merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
     if (
         best >= _NEAR
-        and (len(ranked) == 1 or best > ranked[1][0])
+        and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0])
         and merger.merge(n, first, rule, 0.7, text)
     ):
         return True

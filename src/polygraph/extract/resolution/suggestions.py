@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Set
 from itertools import combinations
 
 from polygraph.extract.resolution.kinds import kind_of_type
-from polygraph.extract.resolution.merger import Merger
+from polygraph.extract.resolution.merger import Comparison, Merger
 from polygraph.extract.resolution.romanize import is_other_script
 from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, similar_names
 from polygraph.extract.resolution.statements import MAYBE
@@ -29,18 +29,15 @@ _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
 
 
-def suggest_pairs(merger: Merger, doubts: Mapping[str, str]) -> None:
-    """Leave pairs undecided that no rule compares, and presume that people are one who were parted only to ask.
-
-    Args:
-        merger: of the clusters.
-        doubts: why names were parted only to ask.
-    """
+def suggest_pairs(merger: Merger) -> None:
+    """Leave pairs undecided that no rule compares, and presume those to be one that were parted only to ask."""
     if not merger.table.by_model:
         return
-    for base, reason in sorted(doubts.items()):
+    for base, reason in sorted(merger.doubts.items()):
         for x, y in combinations(merger.roots([base]), 2):
-            merger.presume(x, y, "same name", 0.8, reason)
+            # They would be one if nobody were asked, whatever each has become since.
+            if merger.conflict(x, y)[0] in ("", "attributes"):
+                merger.comparisons.append(Comparison(x, y, "presumed", "same name", 0.8, reason))
     _suggest_described(merger)
     _suggest_namesakes(merger)
     kinds = {base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()}

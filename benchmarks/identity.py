@@ -262,7 +262,9 @@ def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], C
 
     pairs = choose_pairs(rows_of(found), MAX_PAIRS)
     groups = [pairs[at : at + PAIRS_PER_CALL] for at in range(0, len(pairs), PAIRS_PER_CALL)]
-    return [(some, same_request([(shown(a), shown(b)) for a, b in (p.entities for p in some)])) for some in groups]
+    return [
+        (some, same_request([(shown(a), shown(b)) for a, b in (p.entities for p in some)])) for some in groups
+    ]
 
 
 def key_of(asked: ChatRequest) -> str:
@@ -275,7 +277,9 @@ def write_prompts(folder: Path, part: str) -> None:
     with (folder / "prompts.jsonl").open("w", encoding="utf-8") as file:
         for case in read_cases(part):
             row = model_path(case)
-            for _, asked in requests(row, resolved(row, asks=True)) if part != "all" or case["part"] in SEEN else ():
+            for _, asked in (
+                requests(row, resolved(row, asks=True)) if part != "all" or case["part"] in SEEN else ()
+            ):
                 if key_of(asked) not in replies():
                     line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
                     file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -308,12 +312,12 @@ def with_answers(row: Scored) -> list[str]:
     return labels_of(row, found, answers)
 
 
-def labels_of(
-    row: Scored, found: Resolution, answers: Mapping[tuple[str, str], bool | None]
-) -> list[str]:
+def labels_of(row: Scored, found: Resolution, answers: Mapping[tuple[str, str], bool | None]) -> list[str]:
     """Return the entities of a case after some answers, as a build applies them."""
     after = apply_answers(rows_of(found), answers)
-    label = {key: after.ids[number] for key, number in zip(found.entity_of, after.entity.tolist(), strict=True)}
+    label = {
+        key: after.ids[number] for key, number in zip(found.entity_of, after.entity.tolist(), strict=True)
+    }
     return [label[m.window, m.name] for m in row.mentions]
 
 

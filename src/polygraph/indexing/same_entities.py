@@ -93,12 +93,13 @@ def apply_answers(
     for pair, same in answers.items():
         if same is False:
             group.keep_apart(*pair)
-    added: list[tuple[str, PairDecision]] = []
     asked = {pair.entities: pair for pair in resolved.pairs if pair.decision in ("undecided", "presumed")}
     presumed = [pair for pair, decision in asked.items() if decision.decision == "presumed"]
-    for pair in [*(pair for pair, same in answers.items() if same), *presumed]:
-        if absorbed := group.merge(*pair, prefers=_better_named(asked[pair])):
-            added.append((absorbed, asked[pair]))
+    added = [
+        (absorbed, asked[pair])
+        for pair in [*(pair for pair, same in answers.items() if same), *presumed]
+        if (absorbed := group.merge(*pair, prefers=_better_named(asked[pair])))
+    ]
     kept = {entity: group.id_of(entity) for entity in resolved.ids}
     kept = _without_descriptors(kept, [decision for _, decision in added])
     ids = sorted(set(kept.values()))
@@ -106,7 +107,8 @@ def apply_answers(
     new_number = np.array([number[kept[entity]] for entity in resolved.ids], dtype=resolved.entity.dtype)
     merges = [replace(merge, entity=kept.get(merge.entity, merge.entity)) for merge in resolved.merges]
     merges += [
-        _merge(kept[absorbed], absorbed, pair, by_model=bool(answers.get(pair.entities))) for absorbed, pair in added
+        _merge(kept[absorbed], absorbed, pair, by_model=bool(answers.get(pair.entities)))
+        for absorbed, pair in added
     ]
     return ResolvedRows(
         ids=ids,
@@ -118,7 +120,7 @@ def apply_answers(
 
 
 def _better_named(pair: PairDecision) -> str:
-    """Return the entity that keeps its id where a rule presumes one: that with the longer name, as in `Merger.merge`."""
+    """Return the entity that keeps its id where a rule presumes one: that with the longer name, as in `Merger`."""
     first, second = (len(name) for name in pair.names)
     if pair.decision != "presumed" or first == second:
         return ""
@@ -177,7 +179,8 @@ class _Groups:
         The entity `prefers` keeps its id, else the one with more mentions.
         """
         first, second = sorted(
-            (self.id_of(a), self.id_of(b)), key=lambda entity: (entity != prefers, -self._size[entity], entity)
+            (self.id_of(a), self.id_of(b)),
+            key=lambda entity: (entity != prefers, -self._size[entity], entity),
         )
         others = self._members[second]
         if first == second or any(self._apart.get(e, set()) & others for e in self._members[first]):
@@ -226,6 +229,8 @@ def _pairs(
             pair = replace(  # noqa: PLW2901
                 pair, decision="apart", rule="model", score=1.0, evidence=f"the rule was: {pair.rule}"
             )
+        elif pair.decision == "presumed":
+            pair = replace(pair, decision="undecided")  # noqa: PLW2901
         turned = entities[0] > entities[1]
         found.append(
             replace(

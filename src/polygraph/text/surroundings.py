@@ -31,7 +31,9 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
     exact = r"\s".join(map(re.escape, name.split()))
     inflected = r"\s".join(map(_inflected, name.split()))
     patterns = (rf"(?<!\w){exact}(?!\w)", exact, rf"(?<!\w){inflected}")
-    match = next((found for each in patterns if name.strip() and (found := re.search(each, flat, re.I))), None)
+    match = next(
+        (found for each in patterns if name.strip() and (found := re.search(each, flat, re.I))), None
+    )
     if match is None:
         return ""
     begin, is_cut = 0, False

@@ -89,7 +89,8 @@ def cluster_by_name(
     Args:
         table: of all mentions.
         ambiguous: base names that may stand for several longer names; each document has clusters of its own for them.
-        asks: whether a model is asked about people of one name whose occupations differ: they are clusters of their own.
+        asks: whether a model is asked about namesakes whose occupations differ or who have nothing in common: they are
+            clusters of their own.
 
     Returns:
         The clusters in order of base name; the reason of each base name that was split; and that of each which is split
@@ -130,7 +131,10 @@ def cluster_by_name(
 
 
 def _split_doubtful(base: str, group: Array, table: MentionTable) -> tuple[list[Cluster], str] | None:
-    """Return the people of one name whose occupations differ, offices included, or None if there is one only."""
+    """Return clusters of one name whose occupations differ, offices included, or that have nothing in common.
+
+    None if there is one only, or so many that the name is a common one.
+    """
     mentions = _mentions(base, group, table.attribute_ids[group], table)
     kinds = {m.attributes.kind for m in mentions}
     is_role = "person" in kinds and " " not in base and base.isascii()

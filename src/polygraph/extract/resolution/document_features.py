@@ -184,11 +184,16 @@ def _listed_people(items: Sequence[WindowName], key: str, base: str) -> tuple[in
 
     Given names are left out: a text that has the full name once uses them for the same person.
     """
-    long = {item.mention.window: n for n, item in enumerate(items) if item.parts.base == base and item.parts.key != key}
+    long = {
+        item.mention.window: n
+        for n, item in enumerate(items)
+        if item.parts.base == base and item.parts.key != key
+    }
+    surname = base.rpartition(" ")[2]
     for n, item in enumerate(items):
         m, words = long.get(item.mention.window), item.parts.words
         if item.parts.key != key or m is None or kind_of_type(item.mention.type) != "person":
             continue
-        if words == (base.split()[-1],) or (len(words) > 1 and len(words[0]) == 1):
+        if words == (surname,) or (len(words) > 1 and len(words[0]) == 1):
             return min(n, m), max(n, m)
     return None

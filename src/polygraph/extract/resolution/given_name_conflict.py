@@ -42,7 +42,11 @@ def _given_by_surname(bases: Iterable[str]) -> dict[str, list[list[str]]]:
     found: dict[str, list[list[str]]] = defaultdict(list)
     for base in bases:
         *given, surname = fold(base).split()
-        if given and not all(len(word) == 1 for word in _WORD.findall(" ".join(given))) and not is_other_script(base):
+        if (
+            given
+            and not all(len(word) == 1 for word in _WORD.findall(" ".join(given)))
+            and not is_other_script(base)
+        ):
             found[surname].append(given)
     return found
 

@@ -52,7 +52,10 @@ class Merger:
     """
 
     def __init__(
-        self, clusters: list[Cluster], table: MentionTable, reasons: Mapping[str, str] | None = None,
+        self,
+        clusters: list[Cluster],
+        table: MentionTable,
+        reasons: Mapping[str, str] | None = None,
         *,
         doubts: Mapping[str, str] | None = None,
         asks: bool = False,
@@ -65,6 +68,7 @@ class Merger:
             n: {cluster.base} for n, cluster in enumerate(clusters) if cluster.base in self._reasons
         }
         self.comparisons: list[Comparison] = []
+        self._presumed: set[frozenset[int]] = set()
         self._parent = list(range(len(clusters)))
         self._cluster_of_row = np.zeros(len(table), dtype=np.int32)
         self._apart: dict[int, set[int]] = defaultdict(set)
@@ -99,7 +103,9 @@ class Merger:
 
     def soft_splits(self) -> list[tuple[str, str]]:
         """Return the base names that were split by what differs in different contexts only, each with the reason."""
-        return [(base, reason) for base, reason in sorted(self._reasons.items()) if reason.endswith(IN_CONTEXT)]
+        return [
+            (base, reason) for base, reason in sorted(self._reasons.items()) if reason.endswith(IN_CONTEXT)
+        ]
 
     def conflict(
         self, a: int, b: int, *, unrelated: bool = False, namesakes: bool = False
@@ -140,7 +146,7 @@ class Merger:
         The larger keeps its base name.
         """
         a, b = self.root(a), self.root(b)
-        if a == b:
+        if a == b or frozenset((a, b)) in self._presumed:
             return True
         why, conflict = self.conflict(a, b, unrelated=unrelated)
         if why:
@@ -186,12 +192,14 @@ class Merger:
     def presume(
         self, a: int, b: int, rule: Rule, score: float, evidence: str, *, unrelated: bool = False
     ) -> bool:
-        """Merge two clusters as `merge` does, but where a model is asked, only propose it; return whether it is done."""
+        """Merge two clusters as `merge` does, or only propose it where a model is asked; return whether it is done."""
         if not self.asks:
             return self.merge(a, b, rule, score, evidence, unrelated=unrelated)
         a, b = self.root(a), self.root(b)
         why, conflict = self.conflict(a, b, unrelated=unrelated)
-        if a != b:
+        if a != b and frozenset((a, b)) not in self._presumed:
+            if not why:
+                self._presumed.add(frozenset((a, b)))
             self.comparisons.append(
                 Comparison(a, b, "apart", why, 0.9, conflict)
                 if why
@@ -275,7 +283,10 @@ class Merger:
     def given_names_conflict(self, a: int, b: int) -> bool:
         """Return whether two clusters of rows of a model are people of one surname with different given names."""
         first, second = (
-            {self.table.base(row) for row in self.table.first_of_each_spelling(self.clusters[self.root(n)].rows)}
+            {
+                self.table.base(row)
+                for row in self.table.first_of_each_spelling(self.clusters[self.root(n)].rows)
+            }
             for n in (a, b)
         )
         return self.table.by_model and given_names_conflict(first, second)

@@ -144,16 +144,21 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
         )
     if _EQUATES.fullmatch(phrase) or (phrase.startswith(("called", "named in")) and passive):
         return "equates"
-    if _BECOMES.fullmatch(phrase) or (phrase == "named" and _BE.intersection(words)) or phrase in (
-        "became",
-        "becomes",
-        "wurde zu",
-        "devint",
-        "devient",
-        "diventa",
-        "divenne",
-        "blev",
-        "ble",
+    if (
+        _BECOMES.fullmatch(phrase)
+        or (phrase == "named" and _BE.intersection(words))
+        or phrase
+        in (
+            "became",
+            "becomes",
+            "wurde zu",
+            "devint",
+            "devient",
+            "diventa",
+            "divenne",
+            "blev",
+            "ble",
+        )
     ):
         return "becomes"
     if _WITHIN.fullmatch(phrase) or _WITHIN.fullmatch(text):

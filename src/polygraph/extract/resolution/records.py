@@ -76,8 +76,8 @@ class PairDecision:
     names: tuple[str, str]
     """The normalised names that were compared, in the order of the ids."""
     decision: Decision
-    """`undecided` if there is no evidence either way: a user or a model may decide. `presumed` if a rule would merge them
-    on little evidence and a model may object; only where a model is asked."""
+    """`undecided` if there is no evidence either way: a user or a model may decide. `presumed`, only where a model is
+    asked, if a rule would merge them on little evidence: they are one unless the model objects."""
     rule: str
     """Why they are apart (``a man and a woman``), or the rule that suggested a merge."""
     score: float

@@ -76,6 +76,7 @@ def resolve(
         must_link: pairs that are one entity; a side may also be an entity id. `cannot_link` has precedence.
         relations: relation rows between the mentions of each window.
         by_model: whether a language model wrote the rows; see `document_features.extract_features`.
+        asks: whether a model is asked about pairs: merges on little evidence are then `presumed` and not done.
 
     Returns:
         The same for every order of the mentions. Ids are normalised names. Entities that share a name carry a

@@ -1,4 +1,4 @@
-"""How likely two names are to be forms of one name, for pairs that no rule compares; found without comparing all pairs."""
+"""How alike names are that may be forms of one name, found without comparing all pairs."""
 
 import re
 from collections import defaultdict
@@ -54,7 +54,7 @@ def similar_names(kinds: Mapping[str, Set[str]], written: Mapping[str, str]) -> 
     >>> similar_names({"solmar festival": work, "solmar film festival": work}, {})
     {('solmar festival', 'solmar film festival'): 1.0}
     """
-    words = {base: _content_words(base) for base in kinds}
+    words = {base: content_words(base) for base in kinds}
     people = {base for base, some in kinds.items() if "person" in some}
     blocks: dict[str, list[str]] = defaultdict(list)
     for base in sorted(kinds):
@@ -73,7 +73,12 @@ def similar_names(kinds: Mapping[str, Set[str]], written: Mapping[str, str]) -> 
     return {pair: likeness for pair, likeness in sorted(found.items()) if likeness}
 
 
-def _content_words(base: str) -> tuple[str, ...]:
+def content_words(base: str) -> tuple[str, ...]:
+    """Return the words of a name that say something, folded, without its legal form, ordinals as numbers.
+
+    >>> content_words("the second treaty of vessin"), content_words("marlin t-4")
+    (('2', 'treaty', 'vessin'), ('marlin', 't4'))
+    """
     words: list[str] = []
     for word in fold(plain_form(without_legal_form(base))).split():
         # ``T-4`` is one word, ``Ben-Ami`` is two.
@@ -87,7 +92,7 @@ def _keys(base: str, words: Sequence[str], written: str, *, is_person: bool) -> 
     for word in words:
         if (len(word) >= _SHORTEST_WORD or _DIGIT.search(word)) and word not in CLASS_OF_NOUN:
             yield word
-            if len(word) > _STEM and not is_person:
+            if word.isalpha() and len(word) > _STEM and not is_person:
                 yield f"stem {word[:_STEM]}"
     if is_person:
         if words and len(sound := consonants(words[-1])) >= _LONG_KEY:
@@ -131,7 +136,11 @@ def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
 
 def _may_be_one(a: str, b: str) -> bool:
     """Return whether two given names may be one: equal, an initial, the beginning, or the same sounds."""
-    return a[0] == b[0] and (a.startswith(b) or b.startswith(a)) if min(len(a), len(b)) < 4 else _sound_alike(a, b)
+    return (
+        a[0] == b[0] and (a.startswith(b) or b.startswith(a))
+        if min(len(a), len(b)) < 4
+        else _sound_alike(a, b)
+    )
 
 
 def _sound_alike(a: str, b: str) -> bool:
@@ -141,17 +150,27 @@ def _sound_alike(a: str, b: str) -> bool:
     return len(sound) >= _LONG_KEY and sound == consonants(b)
 
 
-def _of_things(a: str, b: str, words: Sequence[str], others: Sequence[str], written: Mapping[str, str]) -> float:
+def _of_things(
+    a: str, b: str, words: Sequence[str], others: Sequence[str], written: Mapping[str, str]
+) -> float:
     first, second = _YEAR.sub("", a), _YEAR.sub("", b)
     for short, long in ((first, second), (second, first)):
-        is_short = " " not in short and " " in long and is_acronym(_YEAR.sub("", written.get(a if short is first else b, "")))
+        is_short = (
+            " " not in short
+            and " " in long
+            and is_acronym(_YEAR.sub("", written.get(a if short is first else b, "")))
+        )
         if is_short and acronym_letters(short) in initials(long.split()):
             return EQUAL
     mine, theirs = set(words), set(others)
     numbers = [frozenset(filter(str.isdigit, some)) for some in (mine, theirs)]
     if all(numbers) and numbers[0] != numbers[1]:
         return 0.0
-    if names_conflict(*(" ".join(sorted(some - number)) for some, number in zip((mine, theirs), numbers, strict=True)), of_people=False):
+    # Words of two languages are no opposites.
+    if mine & theirs and names_conflict(
+        *(" ".join(sorted(some - number)) for some, number in zip((mine, theirs), numbers, strict=True)),
+        of_people=False,
+    ):
         return 0.0
     shared = {word for word in mine & theirs if word not in CLASS_OF_NOUN}
     if shared and (mine <= theirs or theirs <= mine):
@@ -163,6 +182,8 @@ def _of_things(a: str, b: str, words: Sequence[str], others: Sequence[str], writ
     if shared and n_shared >= HALF * max(len(mine), len(theirs)):
         return HALF
     alike = shared or any(
-        x[:_STEM] == y[:_STEM] for x in mine - theirs for y in theirs - mine if min(len(x), len(y)) > _STEM
+        x[:_STEM] == y[:_STEM] and (x + y).isalpha() and min(len(x), len(y)) > _STEM
+        for x in mine - theirs
+        for y in theirs - mine
     )
     return SOME if alike else 0.0

@@ -63,7 +63,8 @@ _BEGINS = frozenset(_FIRST_WORDS)
 _WORD = re.compile(r"\w+")
 _IS_NAME = re.compile(
     r"(?:the |an? |its |his |her |their )?(?:[\w-]+ ){0,3}"
-    r"(?:name|nickname|abbreviation|acronym|initials|pseudonym|alias|spelling|form|translation)(?: in [\w-]+)? (?:of|for)\b",
+    r"(?:name|nickname|abbreviation|acronym|initials|pseudonym|alias|spelling|form|translation)(?: in [\w-]+)?"
+    r" (?:of|for)\b",
     re.I,
 )
 """How a description begins that says of what its name is another name, but perhaps not by name."""

@@ -1,8 +1,8 @@
 """Pairs of names that no rule compares and that may still be one entity: left undecided, for a model or a reader.
 
-A pair needs the more in common the less its names are alike. Names of which nothing is alike (kanji beside a Latin
-name, a common name beside a Latin one, a stage name) must each be the best that the other one has. Both entities must be
-of one kind, stand in no text together and conflict in nothing.
+A pair needs the more in common the less its names are alike. Names of which nothing is alike (a common name beside a
+Latin one, a stage name) must each be the best that the other one has. Both entities must be of one kind, stand in no
+text together and conflict in nothing.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from itertools import combinations
 from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.extract.resolution.merger import Comparison, Merger
 from polygraph.extract.resolution.romanize import is_other_script
-from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, similar_names
+from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, content_words, similar_names
 from polygraph.extract.resolution.statements import MAYBE
 
 _MAX_BLOCK = 15
@@ -40,7 +40,9 @@ def suggest_pairs(merger: Merger) -> None:
                 merger.comparisons.append(Comparison(x, y, "presumed", "same name", 0.8, reason))
     _suggest_described(merger)
     _suggest_namesakes(merger)
-    kinds = {base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()}
+    kinds = {
+        base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()
+    }
     kinds = {base: some for base, some in kinds.items() if some}
     alike = similar_names(kinds, _as_written(merger, kinds))
     n_equal = Counter(base for pair, likeness in alike.items() if likeness == EQUAL for base in pair)
@@ -50,7 +52,9 @@ def suggest_pairs(merger: Merger) -> None:
     }
     for (a, b), n_shared in _with_shared_context(merger, kinds).items():
         is_other = is_other_script(a) != is_other_script(b)
-        if is_other or n_shared > 1:
+        # Names with a word in common were compared.
+        is_unlike = (a, b) in alike or not set(content_words(a)) & set(content_words(b))
+        if is_other or (n_shared > 1 and is_unlike):
             least = _OTHER_SCRIPT if is_other else _UNLIKE
             needed[a, b] = min(least, needed.get((a, b), least))
     found: dict[tuple[int, int], tuple[float, float, str]] = {}
@@ -95,7 +99,11 @@ def _suggest_namesakes(merger: Merger) -> None:
         of_name = merger.roots([base])[:_MAX_NAMESAKES]
         for x, y in combinations(of_name, 2):
             strength, text = merger.evidence(x, y)
-            if strength >= _ENOUGH[EQUAL] and not merger.side_by_side(x, y) and not merger.conflict(x, y, namesakes=True)[0]:
+            if (
+                strength >= _ENOUGH[EQUAL]
+                and not merger.side_by_side(x, y)
+                and not merger.conflict(x, y, namesakes=True)[0]
+            ):
                 merger.leave_undecided(x, y, "same name", f"{text}; {reason}")
 
 
@@ -130,7 +138,8 @@ def _rarely_one(merger: Merger, x: int, y: int, *, is_other: bool) -> bool:
 def _as_written(merger: Merger, bases: Iterable[str]) -> dict[str, str]:
     table = merger.table
     return {
-        base: table.strings[table.written[int(merger.clusters[merger.numbers[base][0]].rows[0])]] for base in bases
+        base: table.strings[table.written[int(merger.clusters[merger.numbers[base][0]].rows[0])]]
+        for base in bases
     }
 
 

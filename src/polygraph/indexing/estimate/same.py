@@ -67,7 +67,11 @@ def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | No
     extractions = [state.corpus.extractions[window.id] for window in state.corpus.windows]
     mentions = [
         Mention(
-            document=windows[e.window].document, window=e.window, name=r.name, type=r.type, description=r.description
+            document=windows[e.window].document,
+            window=e.window,
+            name=r.name,
+            type=r.type,
+            description=r.description,
         )
         for e in extractions
         for r in e.entities

@@ -168,3 +168,11 @@ def test_another_name_in_a_relation_equates(predicate):
     assert len(set(found.entity_of.values())) == 1
     found, _ = decisions(*rows, relations=[("a", "QR-2281", "had named", "Ornalutide")], asks=False)
     assert len(set(found.entity_of.values())) == 2
+
+
+def test_given_names_tell_only_people_apart():
+    rows = (
+        ("a", "Athletic Club Marvale", "sports team", "Club of the striker Reis."),
+        ("b", "AC Marvale", "sports team", "Club that sold the striker Reis."),
+    )
+    assert decisions(*rows)[1] == {frozenset({"athletic club marvale", "ac marvale"}): "undecided"}

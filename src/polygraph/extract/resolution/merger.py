@@ -282,14 +282,14 @@ class Merger:
 
     def given_names_conflict(self, a: int, b: int) -> bool:
         """Return whether two clusters of rows of a model are people of one surname with different given names."""
+        clusters = [self.clusters[self.root(n)] for n in (a, b)]
+        if not self.table.by_model or any(kind_of_type(c.majority_type()) != "person" for c in clusters):
+            return False
         first, second = (
-            {
-                self.table.base(row)
-                for row in self.table.first_of_each_spelling(self.clusters[self.root(n)].rows)
-            }
-            for n in (a, b)
+            {self.table.base(row) for row in self.table.first_of_each_spelling(cluster.rows)}
+            for cluster in clusters
         )
-        return self.table.by_model and given_names_conflict(first, second)
+        return given_names_conflict(first, second)
 
     def same_kind(self, a: int, b: int) -> bool:
         """Return whether the types of two clusters are of one kind, or one of them says nothing."""

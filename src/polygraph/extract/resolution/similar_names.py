@@ -162,6 +162,10 @@ def _of_things(
         )
         if is_short and acronym_letters(short) in initials(long.split()):
             return EQUAL
+    if _begins_with_initials(first.split(), second.split()) or _begins_with_initials(
+        second.split(), first.split()
+    ):
+        return EQUAL
     mine, theirs = set(words), set(others)
     numbers = [frozenset(filter(str.isdigit, some)) for some in (mine, theirs)]
     if all(numbers) and numbers[0] != numbers[1]:
@@ -187,3 +191,18 @@ def _of_things(
         for y in theirs - mine
     )
     return SOME if alike else 0.0
+
+
+def _begins_with_initials(short: Sequence[str], long: Sequence[str]) -> bool:
+    """Return whether the first word of a name has the initials of the words that another has in its place.
+
+    >>> _begins_with_initials(["ac", "marvale"], ["athletic", "club", "marvale"])
+    True
+    """
+    n = len(long) - len(short) + 1
+    return (
+        1 < n == len(short[0])
+        and len(short) > 1
+        and list(short[1:]) == list(long[n:])
+        and short[0] == "".join(word[0] for word in long[:n])
+    )

@@ -25,6 +25,8 @@ _ENOUGH = {EQUAL: 0.0, HALF: 0.5, SOME: 1.5}
 _MAX_NAMESAKES = 4
 """Entities of one name that are asked about."""
 _OTHER_SCRIPT = 1.0
+_LIKENESS = 2.0
+"""How much more than evidence the likeness of names counts in the choice of pairs."""
 _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
 
@@ -69,7 +71,10 @@ def suggest_pairs(merger: Merger) -> None:
                 if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
                     continue
                 pair = (min(x, y), max(x, y))
-                found[pair] = max(found.get(pair, (0.0, 0.0, "")), (strength - least, least, text))
+                found[pair] = max(
+                    found.get(pair, (0.0, 0.0, "")),
+                    (strength - least + _LIKENESS * alike.get((a, b), 0.0), least, text),
+                )
     best: dict[int, tuple[float, tuple[int, int]]] = {}
     for pair, (surplus, _, _) in found.items():
         for n in pair:

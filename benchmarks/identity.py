@@ -11,18 +11,18 @@ parser  the rows of our extractor without a model, read from the texts; a row co
 
 The cases are in eight parts. `open` and `held-out` were made together, `fresh` and `fresh-blind` later; `unseen` and
 then `unseen-2`, `unseen-3` and `unseen-4` were written before the rules were read or changed; each was resolved once,
-and all but `unseen-4` were opened after that. `--errors` shows no held-out or blind case; they estimate how the rules
-do on unseen ones. Intervals are 95% by bootstrap over cases.
+and opened after that. `--errors` shows no held-out or blind case; they estimate how the rules do on unseen ones. Intervals are 95% by bootstrap over cases.
 
 same name         one entity for each normalised name
 same name, type   one entity for each normalised name and type
 cosine > .9       names whose vectors of the static name embedder have a cosine above .9, and names linked by such names
 resolver          polygraph.extract.resolution with the name embedder, as in a build
-resolver, same    the same, after a model's answers to the task `same` about the pairs that it leaves undecided
+resolver, same    the same with a model that answers the task `same`, as in a build that a model extracts
 
-`--ask DIR` writes the prompts of `same` for the cases whose errors may be looked at to ``DIR/prompts.jsonl``, one
-for each case with undecided pairs. `identity/same_replies.jsonl` holds the replies of a strong model, by the
-hash of the prompt; a prompt without a reply leaves its pairs apart, and how many have none is printed.
+`--ask DIR` writes the prompts of `same` that have no recorded reply to ``DIR/prompts.jsonl``, without the gold: those
+of the part that `--part` names, else those of the parts whose errors may be looked at. `identity/same_replies.jsonl`
+holds the replies of a strong model that saw only the prompts, by the hash of the prompt. Without a reply, pairs stay
+undecided; how many were asked about and have none is printed.
 """
 
 import argparse

@@ -9,26 +9,27 @@ model   the rows and relations of the file, as a language model would extract th
 parser  the rows of our extractor without a model, read from the texts; a row counts if its name is that of a gold row
         of the same document, or differs from only one in titles
 
-The cases are in eight parts. `open` and `held-out` were made together, `fresh` and `fresh-blind` later; `unseen` and
-then `unseen-2`, `unseen-3` and `unseen-4` were written before the rules were read or changed; each was resolved once,
-and all but `unseen-4` were opened after that. `--errors` shows no held-out or blind case; they estimate how the rules
-do on unseen ones. Intervals are 95% by bootstrap over cases.
+The cases are in nine parts. `open` and `held-out` were made together, `fresh` and `fresh-blind` later; `unseen` and
+then `unseen-2` to `unseen-5` were written before the rules were read or changed; each was resolved once, and all but
+`unseen-5` were opened after that. `--errors` shows no held-out or blind case; they estimate how the rules do on unseen
+ones. Intervals are 95% by bootstrap over cases.
 
 same name         one entity for each normalised name
 same name, type   one entity for each normalised name and type
 cosine > .9       names whose vectors of the static name embedder have a cosine above .9, and names linked by such names
 resolver          polygraph.extract.resolution with the name embedder, as in a build
-resolver, same    the same, after a model's answers to the task `same` about the pairs that it leaves undecided
+resolver, same    the same with a model that answers the task `same`, as in a build that a model extracts
 
-`--ask DIR` writes the prompts of `same` for the cases whose errors may be looked at to ``DIR/prompts.jsonl``, one
-for each case with undecided pairs. `identity/same_replies.jsonl` holds the replies of a strong model, by the
-hash of the prompt; a prompt without a reply leaves its pairs apart, and how many have none is printed.
+`--ask DIR` writes the prompts of `same` that have no recorded reply to ``DIR/prompts.jsonl``, without the gold: those
+of the part that `--part` names, else those of the parts whose errors may be looked at. `identity/same_replies.jsonl`
+holds the replies of a strong model that saw only the prompts, by the hash of the prompt. Without a reply, pairs stay
+undecided; how many were asked about and have none is printed.
 """
 
 import argparse
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -40,19 +41,23 @@ from numpy.typing import NDArray
 
 from polygraph.extract.nlp.extractor import extract
 from polygraph.extract.resolution.name_parts import split_name
-from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution
+from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution, ResolvedRows
 from polygraph.extract.resolution.resolve import resolve
+from polygraph.indexing.same_entities import apply_answers, choose_pairs
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.providers.static import WordLlamaEmbedder
 from polygraph.records import Chunk, Window, digest
 from polygraph.tasks.same import PAIRS_PER_CALL, NameInContext, parse_same, same_request
 from polygraph.text.normalize import normalize_name
+from polygraph.text.surroundings import around
 
 CASES = Path(__file__).parent / "identity"
 RESAMPLES = 2_000
 MIN_COSINE = 0.9
-PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2", "unseen-3", "unseen-4")
-SEEN = ("open", "fresh", "unseen", "unseen-2", "unseen-3")  # whose errors may be looked at
+MAX_PAIRS = 200
+"""Pairs that a build asks about at most."""
+PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2", "unseen-3", "unseen-4", "unseen-5")
+SEEN = ("open", "fresh", "unseen", "unseen-2", "unseen-3", "unseen-4")  # whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
 
 
@@ -84,7 +89,7 @@ def main() -> None:
     parser.add_argument("--ask", type=Path, metavar="DIR", help="write the prompts of `same` instead")
     options = parser.parse_args()
     if options.ask:
-        write_prompts(options.ask)
+        write_prompts(options.ask, options.part)
         return
     cases = list(read_cases(options.part))
     systems = clusterings(WordLlamaEmbedder())
@@ -101,11 +106,12 @@ def main() -> None:
             if 0 < len(some) < len(rows):
                 print(table_row(f"resolver, {part} ({len(some)})", counts(some, systems["resolver"])))
         if path == "model":
-            seen = [row for row in rows if row.case["part"] in SEEN]
-            n_pairs, n_unanswered = questions_of(seen)
-            print(f"\n{len(seen)} cases for `same`, {n_pairs} undecided pairs, {n_unanswered} unanswered")
-            for name in ("resolver", "resolver, same"):
-                print(table_row(name, counts(seen, {**systems, "resolver, same": with_answers}[name])))
+            for part in PARTS:
+                some = [row for row in rows if row.case["part"] == part]
+                n_pairs, n_unanswered = questions_of(some)
+                if some and n_unanswered < n_pairs:
+                    name = f"resolver, same, {part} ({len(some)}, {n_pairs} asked, {n_unanswered} unanswered)"
+                    print(table_row(name, counts(some, with_answers)))
         if options.by_tag:
             for tag, n in sorted(Counter(tag for case in cases for tag in case["tags"]).items()):
                 some = [row for row in rows if tag in row.case["tags"]]
@@ -215,14 +221,15 @@ def clusterings(embedder: WordLlamaEmbedder) -> dict[str, Clustering]:
     }
 
 
-def resolved(row: Scored) -> Resolution:
-    """Return the entities of a case, by the rules."""
+def resolved(row: Scored, *, asks: bool = False) -> Resolution:
+    """Return the entities of a case, by the rules; `asks` if a model is asked about the doubtful ones."""
     embedder = _embedder()
     return resolve(
         row.mentions,
         embed=lambda names: embedder.embed(names, "name"),
         relations=row.relations,
         by_model=row.by_model,
+        asks=asks,
     )
 
 
@@ -231,42 +238,52 @@ def _embedder() -> WordLlamaEmbedder:
     return WordLlamaEmbedder()
 
 
-def undecided(row: Scored, found: Resolution) -> list[PairDecision]:
-    """Return the pairs that `same` is asked about, as in a build: most mentions first."""
-    size = Counter(found.entity_of[m.window, m.name] for m in row.mentions)
-    pairs = [pair for pair in found.pairs if pair.decision == "undecided"]
-    return sorted(pairs, key=lambda p: (-sum(size[e] for e in p.entities), p.entities))[:PAIRS_PER_CALL]
+def rows_of(found: Resolution) -> ResolvedRows:
+    """Return the entities of a case as a build has them."""
+    ids = sorted(set(found.entity_of.values()))
+    entity = np.array([ids.index(each) for each in found.entity_of.values()], dtype=np.int32)
+    return ResolvedRows(ids=ids, entity=entity, merges=found.merges, splits=found.splits, pairs=found.pairs)
 
 
-def request(row: Scored, found: Resolution, pairs: Sequence[PairDecision]) -> ChatRequest:
-    """Return the request about the undecided pairs of a case."""
+def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], ChatRequest]]:
+    """Return the pairs that `same` is asked about and the requests, as in a build."""
+    texts = {document["id"]: document["text"] for document in row.case["documents"]}
 
     def shown(entity: str) -> NameInContext:
         mentions = [m for m in row.mentions if found.entity_of[m.window, m.name] == entity]
+        names = [(m.document, m.name) for m in {m.document: m for m in reversed(mentions)}.values()][::-1]
         return NameInContext(
             name=mentions[0].name,
             type=mentions[0].type,
             document=mentions[0].document,
             descriptions=tuple(dict.fromkeys(m.description for m in mentions if m.description)),
+            other_names=tuple(dict.fromkeys(name for _, name in names if name != names[0][1])),
+            passages=tuple(dict.fromkeys(filter(None, (around(texts[d], name) for d, name in names)))),
         )
 
-    return same_request([(shown(a), shown(b)) for a, b in (pair.entities for pair in pairs)])
+    pairs = choose_pairs(rows_of(found), MAX_PAIRS)
+    groups = [pairs[at : at + PAIRS_PER_CALL] for at in range(0, len(pairs), PAIRS_PER_CALL)]
+    return [
+        (some, same_request([(shown(a), shown(b)) for a, b in (p.entities for p in some)])) for some in groups
+    ]
 
 
 def key_of(asked: ChatRequest) -> str:
     return digest(*(message.content for message in asked.messages))
 
 
-def write_prompts(folder: Path) -> None:
-    """Write the prompts of the cases that may be looked at, as JSON lines with key and messages."""
+def write_prompts(folder: Path, part: str) -> None:
+    """Write the prompts without a reply, as JSON lines with key and messages; ``all`` leaves out closed parts."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "prompts.jsonl").open("w", encoding="utf-8") as file:
-        for case in read_cases("all"):
+        for case in read_cases(part):
             row = model_path(case)
-            if case["part"] in SEEN and (pairs := undecided(row, found := resolved(row))):
-                asked = request(row, found, pairs)
-                line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            for _, asked in (
+                requests(row, resolved(row, asks=True)) if part != "all" or case["part"] in SEEN else ()
+            ):
+                if key_of(asked) not in replies():
+                    line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 @cache
@@ -277,27 +294,32 @@ def replies() -> dict[str, str]:
 
 
 def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
-    """Return how many pairs are undecided, and how many of them no recorded reply answers."""
+    """Return how many pairs are asked about, and how many of them no recorded reply answers."""
     n_pairs = n_unanswered = 0
     for row in rows:
-        found = resolved(row)
-        if pairs := undecided(row, found):
+        for pairs, asked in requests(row, resolved(row, asks=True)):
             n_pairs += len(pairs)
-            n_unanswered += len(pairs) * (key_of(request(row, found, pairs)) not in replies())
+            n_unanswered += len(pairs) * (key_of(asked) not in replies())
     return n_pairs, n_unanswered
 
 
 def with_answers(row: Scored) -> list[str]:
     """Return the entities of a case after the recorded answers."""
-    found = resolved(row)
-    pairs = undecided(row, found)
-    label = {entity: entity for entity in found.entity_of.values()}
-    if pairs and (reply := replies().get(key_of(request(row, found, pairs)))):
-        for pair, same in zip(pairs, parse_same(reply, len(pairs)), strict=True):
-            if same:
-                kept, absorbed = (label[entity] for entity in pair.entities)
-                label = {e: kept if now == absorbed else now for e, now in label.items()}
-    return [label[found.entity_of[m.window, m.name]] for m in row.mentions]
+    found = resolved(row, asks=True)
+    answers: dict[tuple[str, str], bool | None] = {}
+    for pairs, asked in requests(row, found):
+        if reply := replies().get(key_of(asked)):
+            answers |= zip((pair.entities for pair in pairs), parse_same(reply, len(pairs)), strict=True)
+    return labels_of(row, found, answers)
+
+
+def labels_of(row: Scored, found: Resolution, answers: Mapping[tuple[str, str], bool | None]) -> list[str]:
+    """Return the entities of a case after some answers, as a build applies them."""
+    after = apply_answers(rows_of(found), answers)
+    label = {
+        key: after.ids[number] for key, number in zip(found.entity_of, after.entity.tolist(), strict=True)
+    }
+    return [label[m.window, m.name] for m in row.mentions]
 
 
 def counts(rows: Sequence[Scored], cluster: Clustering) -> NDArray[np.float64]:

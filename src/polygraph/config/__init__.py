@@ -145,10 +145,10 @@ class Settings(BaseModel):
     gleaning: Literal["none", "base", "trial"] = Field("none", description="Further passes over each window.")
     max_gleanings: int = Field(1, ge=1, le=10, description="Maximum number of further passes.")
     same_pairs: int = Field(
-        200,
+        500,
         ge=0,
         le=1_000_000,
-        description="Most pairs of names, left undecided by the rules, that the chat model is asked about; 0: none.",
+        description="Most pairs of names, in doubt by the rules, that the chat model is asked about; 0: none.",
     )
     processes: int = Field(
         0, ge=0, le=256, description="Worker processes for extraction without a model; 0: one per core."

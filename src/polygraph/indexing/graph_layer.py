@@ -79,6 +79,7 @@ def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> Reso
         cannot_link=store.extractions.decisions("split"),
         must_link=store.extractions.decisions("merge"),
         by_model=task.manifest.by_model,
+        asks=bool(task.manifest.same),
     )
     task.progress("resolution", 1, 1)
     return decide_undecided(task, documents, features, resolved)

@@ -4,7 +4,7 @@ Every answer is stored under a hash of what was shown, so that a pair is asked a
 answer without a model. Pairs without an answer stay apart.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +12,24 @@ import numpy as np
 from polygraph.arrays import Array, Table
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.constraints import parse_key
-from polygraph.extract.resolution.records import Merge, PairDecision, ResolvedRows, SplitEntity
+from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
-from polygraph.tasks.same import MAX_DESCRIPTIONS, PAIRS_PER_CALL, STAGE, NameInContext, same_entities
+from polygraph.store.protocol import Store
+from polygraph.tasks.same import (
+    MAX_DESCRIPTIONS,
+    MAX_NAMES,
+    MAX_PASSAGES,
+    PAIRS_PER_CALL,
+    STAGE,
+    NameInContext,
+    same_entities,
+)
 from polygraph.text.normalize import normalize_name
 from polygraph.text.prose import count_noun
+from polygraph.text.surroundings import around
+
+_RULE_OF = {str(rule): rule for rule in RULES}
 
 
 def decide_undecided(
@@ -52,8 +64,8 @@ def decide_undecided(
 
 
 def choose_pairs(resolved: ResolvedRows, max_pairs: int) -> list[PairDecision]:
-    """Return the undecided pairs that are asked about: those with the most mentions, ties by their ids."""
-    undecided = {pair.entities: pair for pair in resolved.pairs if pair.decision == "undecided"}
+    """Return the pairs that are asked about: those with the most mentions, ties by their ids."""
+    undecided = {pair.entities: pair for pair in resolved.pairs if pair.decision in ("undecided", "presumed")}
     number = {entity: n for n, entity in enumerate(resolved.ids)}
     counts = np.bincount(resolved.entity, minlength=len(resolved.ids))
     size = {pair: int(counts[[number[entity] for entity in pair]].sum()) for pair in undecided}
@@ -74,21 +86,30 @@ def apply_answers(
         cannot_link: decisions of the user.
 
     Returns:
-        The entities; of two that merge, that with more mentions keeps its id. A pair that is not the same is `apart` by
-        the rule ``model``.
+        The entities; of two that merge, that with more mentions keeps its id, of presumed ones the longer name. A pair
+        that is not the same is `apart` by the rule ``model``, and presumed pairs of which no answer says so are merged.
     """
     group = _Groups(resolved, cannot_link)
-    undecided = {pair.entities: pair for pair in resolved.pairs if pair.decision == "undecided"}
-    added: list[tuple[str, PairDecision]] = []
     for pair, same in answers.items():
-        if same and (absorbed := group.merge(*pair)):
-            added.append((absorbed, undecided[pair]))
+        if same is False:
+            group.keep_apart(*pair)
+    asked = {pair.entities: pair for pair in resolved.pairs if pair.decision in ("undecided", "presumed")}
+    presumed = [pair for pair, decision in asked.items() if decision.decision == "presumed"]
+    added = [
+        (absorbed, asked[pair])
+        for pair in [*(pair for pair, same in answers.items() if same), *presumed]
+        if (absorbed := group.merge(*pair, prefers=_better_named(asked[pair])))
+    ]
     kept = {entity: group.id_of(entity) for entity in resolved.ids}
+    kept = _without_descriptors(kept, [decision for _, decision in added])
     ids = sorted(set(kept.values()))
     number = {entity: n for n, entity in enumerate(ids)}
     new_number = np.array([number[kept[entity]] for entity in resolved.ids], dtype=resolved.entity.dtype)
     merges = [replace(merge, entity=kept.get(merge.entity, merge.entity)) for merge in resolved.merges]
-    merges += [_merge(kept[absorbed], absorbed, pair) for absorbed, pair in added]
+    merges += [
+        _merge(kept[absorbed], absorbed, pair, by_model=bool(answers.get(pair.entities)))
+        for absorbed, pair in added
+    ]
     return ResolvedRows(
         ids=ids,
         entity=new_number[resolved.entity] if ids else resolved.entity,
@@ -96,6 +117,27 @@ def apply_answers(
         splits=tuple(each for split in resolved.splits if (each := _split(split, kept)) is not None),
         pairs=_pairs(resolved.pairs, answers, kept),
     )
+
+
+def _better_named(pair: PairDecision) -> str:
+    """Return the entity that keeps its id where a rule presumes one: that with the longer name, as in `Merger`."""
+    first, second = (len(name) for name in pair.names)
+    if pair.decision != "presumed" or first == second:
+        return ""
+    return pair.entities[0] if first > second else pair.entities[1]
+
+
+def _without_descriptors(kept: Mapping[str, str], added: Sequence[PairDecision]) -> dict[str, str]:
+    """Return the ids, those of namesakes that became one without what told them apart, if no other has that name."""
+    used = set(kept.values())
+    new = {}
+    for pair in added:
+        name = pair.names[0]
+        old = kept[pair.entities[0]]
+        if pair.rule == "same name" and name not in used and old not in new and old.startswith(name):
+            new[old] = name
+            used.add(name)
+    return {entity: new.get(now, now) for entity, now in kept.items()}
 
 
 class _Groups:
@@ -109,7 +151,7 @@ class _Groups:
         self._apart: dict[str, set[str]] = {}
         for pair in resolved.pairs:
             if pair.decision == "apart":
-                self._keep_apart(*pair.entities)
+                self.keep_apart(*pair.entities)
         by_name: dict[str, set[str]] = {}
         for merge in resolved.merges if cannot_link else ():
             by_name.setdefault(normalize_name(merge.name), set()).add(merge.entity)
@@ -118,9 +160,10 @@ class _Groups:
             first, second = (by_name.get(name := parse_key(text).name, set()) | {name} for text in (a, b))
             for x in first & self._parent.keys():
                 for y in (second & self._parent.keys()) - {x}:
-                    self._keep_apart(x, y)
+                    self.keep_apart(x, y)
 
-    def _keep_apart(self, a: str, b: str) -> None:
+    def keep_apart(self, a: str, b: str) -> None:
+        """Never merge the groups of two entities."""
         self._apart.setdefault(a, set()).add(b)
         self._apart.setdefault(b, set()).add(a)
 
@@ -130,10 +173,14 @@ class _Groups:
             entity = self._parent[entity]
         return entity
 
-    def merge(self, a: str, b: str) -> str:
-        """Merge two entities; return the id that is absorbed, or nothing if they are one already or kept apart."""
+    def merge(self, a: str, b: str, *, prefers: str = "") -> str:
+        """Merge two entities; return the id that is absorbed, or nothing if they are one already or kept apart.
+
+        The entity `prefers` keeps its id, else the one with more mentions.
+        """
         first, second = sorted(
-            (self.id_of(a), self.id_of(b)), key=lambda entity: (-self._size[entity], entity)
+            (self.id_of(a), self.id_of(b)),
+            key=lambda entity: (entity != prefers, -self._size[entity], entity),
         )
         others = self._members[second]
         if first == second or any(self._apart.get(e, set()) & others for e in self._members[first]):
@@ -144,8 +191,13 @@ class _Groups:
         return second
 
 
-def _merge(entity: str, absorbed: str, pair: PairDecision) -> Merge:
+def _merge(entity: str, absorbed: str, pair: PairDecision, *, by_model: bool) -> Merge:
     mine, other = pair.names if pair.entities[0] == absorbed else pair.names[::-1]
+    if not by_model:
+        return Merge(
+            entity=entity, name=mine, document="", rule=_RULE_OF[pair.rule], score=pair.score, other=other,
+            evidence=pair.evidence,
+        )  # fmt: skip
     return Merge(
         entity=entity,
         name=mine,
@@ -173,10 +225,12 @@ def _pairs(
         entities = (kept.get(pair.entities[0], ""), kept.get(pair.entities[1], ""))
         if entities[0] == entities[1]:
             continue
-        if pair.decision == "undecided" and answers.get(pair.entities) is False:
+        if pair.decision != "apart" and answers.get(pair.entities) is False:
             pair = replace(  # noqa: PLW2901
                 pair, decision="apart", rule="model", score=1.0, evidence=f"the rule was: {pair.rule}"
             )
+        elif pair.decision == "presumed":
+            pair = replace(pair, decision="undecided")  # noqa: PLW2901
         turned = entities[0] > entities[1]
         found.append(
             replace(
@@ -222,7 +276,7 @@ def _in_context(
     resolved: ResolvedRows,
     pairs: Sequence[PairDecision],
 ) -> list[tuple[NameInContext, NameInContext]]:
-    """Return what is shown of each pair: names as first written, and descriptions from the first documents."""
+    """Return what is shown of each pair: names as first written, descriptions and passages of the first documents."""
     number = {entity: n for n, entity in enumerate(resolved.ids)}
     wanted = sorted({number[entity] for pair in pairs for entity in pair.entities})
     rows = _first_rows(features, resolved.entity, wanted)
@@ -232,26 +286,52 @@ def _in_context(
         ]
         for entity, some in rows.items()
     }
+    written, types = features.strings["written"], features.strings["type"]
+    names = {
+        entity: [(document, written[features["written"][row]]) for document, row in some]
+        for entity, some in places.items()
+    }
     texts: dict[tuple[str, str], str] = {}
+    windows: dict[tuple[str, str], str] = {}
     for document in sorted({document for some in places.values() for document, _ in some}):
         for _, extraction in task.store.extractions.iterate([document]):
             for row in extraction.entities:
+                windows.setdefault((document, row.name), extraction.window)
                 if row.description.strip():
                     texts.setdefault((document, row.name), row.description.strip())
-    written, types = features.strings["written"], features.strings["type"]
+    passages = _passages(task.store, [place for some in names.values() for place in some], windows)
 
     def shown(entity: int) -> NameInContext:
-        found = [(document, written[features["written"][row]]) for document, row in places[entity]]
+        found = names[entity]
         kinds = [int(features["type"][row]) for _, row in places[entity]]
-        descriptions = dict.fromkeys(texts[place] for place in found if place in texts)
         return NameInContext(
             name=found[0][1],
             type=next((types[kind] for kind in kinds if kind >= 0 and types[kind]), ""),
             document=found[0][0],
-            descriptions=tuple(descriptions)[:MAX_DESCRIPTIONS],
+            descriptions=_distinct((texts[place] for place in found if place in texts), MAX_DESCRIPTIONS),
+            other_names=_distinct((name for _, name in found[1:] if name != found[0][1]), MAX_NAMES),
+            passages=_distinct((passages[place] for place in found if place in passages), MAX_PASSAGES),
         )
 
     return [(shown(number[pair.entities[0]]), shown(number[pair.entities[1]])) for pair in pairs]
+
+
+def _passages(
+    store: Store, places: Sequence[tuple[str, str]], windows: Mapping[tuple[str, str], str]
+) -> dict[tuple[str, str], str]:
+    """Return what the window of a name in a document says around it, with the fields of the document."""
+    ids = sorted({windows[place] for place in places if place in windows})
+    by_id = {window.id: window for window in store.extractions.windows(ids)}
+    found = {}
+    for place in places:
+        window = by_id.get(windows.get(place, ""))
+        if window is not None and (text := around(window.text, place[1])):
+            found[place] = f"[{window.fields}] {text}" if window.fields else text
+    return found
+
+
+def _distinct(texts: Iterable[str], most: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))[:most]
 
 
 def _first_rows(features: Table, entity: Array, wanted: Sequence[int]) -> dict[int, list[int]]:

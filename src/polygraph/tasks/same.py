@@ -17,11 +17,17 @@ PAIRS_PER_CALL = 10
 """Pairs in one request."""
 MAX_DESCRIPTIONS = 2
 """Descriptions of each name that are shown."""
+MAX_PASSAGES = 2
+"""Passages that are shown of each name: texts say what a short description leaves out."""
+MAX_NAMES = 4
+"""Other names that are shown of each."""
 STAGE = "same"
 """Of the calls, in the ledger and the estimate."""
 _MAX_NAME = 200
 _MAX_DESCRIPTION = 300
 """Characters of a name, a type or a document, and of a description."""
+_MAX_PASSAGE = 400
+"""Characters of a passage, with the fields of its document."""
 _MAX_REPLY_TOKENS = 40 + 10 * PAIRS_PER_CALL
 _LISTS = ("same", "different")
 
@@ -46,6 +52,10 @@ class NameInContext:
     """Title or id of a document that mentions it."""
     descriptions: tuple[str, ...]
     """At most `MAX_DESCRIPTIONS` are shown."""
+    other_names: tuple[str, ...] = ()
+    """Under which it also occurs; at most `MAX_NAMES` are shown."""
+    passages: tuple[str, ...] = ()
+    """What texts say around the name; at most `MAX_PASSAGES` are shown."""
 
 
 def same_request(pairs: Sequence[tuple[NameInContext, NameInContext]]) -> ChatRequest:
@@ -91,7 +101,7 @@ def parse_same(text: str, n_pairs: int) -> tuple[bool | None, ...]:
 
 
 def _shown(name: NameInContext, n_pairs: int) -> str:
-    """Return a name with its type, document and descriptions, neutralized field by field."""
+    """Return a name with its type, document, other names, descriptions and passages, neutralized field by field."""
 
     def clean(text: str, length: int) -> str:
         return neutralize(one_line(text)[:length], FENCES["pairs"], n_items=n_pairs)
@@ -101,4 +111,7 @@ def _shown(name: NameInContext, n_pairs: int) -> str:
         head += f" ({clean(name.type, _MAX_NAME)})"
     head += f", from {clean(name.document, _MAX_NAME)}"
     texts = [clean(text, _MAX_DESCRIPTION) for text in name.descriptions[:MAX_DESCRIPTIONS] if text.strip()]
-    return "\n".join([head, *(f"- {text}" for text in texts)])
+    others = [clean(other, _MAX_NAME) for other in name.other_names[:MAX_NAMES]]
+    lines = [f"- Also written: {'; '.join(others)}"] if others else []
+    passages = [clean(text, _MAX_PASSAGE) for text in name.passages[:MAX_PASSAGES] if text.strip()]
+    return "\n".join([head, *lines, *(f"- {text}" for text in texts), *(f'- "{text}"' for text in passages)])

@@ -95,6 +95,7 @@ def test_names_that_the_model_takes_for_one_are_one_entity_also_without_the_mode
         (prompt,) = model.prompts
         assert "J. Vane (person), from b.txt" in prompt
         assert "- Jane Vane designed the tower." in prompt
+        assert '- "J. Vane was seen in Ostrava."' in prompt
         assert "Orme" not in prompt
         assert index.models.calls.ledger()[0] is not None
         assert "same" in {row.stage for row in index.models.calls.ledger()}
@@ -243,6 +244,48 @@ def test_answers_merge_into_the_entity_with_more_mentions_and_never_across_a_pai
         (("b", "c"), "undecided", "spelling"),
         (("c", "d"), "apart", "model"),
     ]
+
+
+def test_presumed_pairs_are_one_unless_the_model_objects():
+    presumed = PairDecision(
+        entities=("daniel kest", "kest"),
+        names=("daniel kest", "kest"),
+        decision="presumed",
+        rule="alias in document",
+        score=0.7,
+        evidence="the only one of this name",
+    )
+    before = resolved(["daniel kest", "kest"], [0, 1, 1], [presumed])
+    for answers in ({}, {presumed.entities: None}):
+        found = apply_answers(before, answers)
+        # The longer name is kept, as if the rule had merged them.
+        assert found.ids == ["daniel kest"]
+        assert [(m.name, m.rule, m.score) for m in found.merges] == [("kest", "alias in document", 0.7)]
+    assert [m.rule for m in apply_answers(before, {presumed.entities: True}).merges] == ["model"]
+    found = apply_answers(before, {presumed.entities: False})
+    assert found.ids == ["daniel kest", "kest"]
+    assert [(p.decision, p.rule) for p in found.pairs] == [("apart", "model")]
+    assert choose_pairs(before, 5) == [presumed]
+
+
+def test_namesakes_that_are_one_after_all_lose_what_told_them_apart():
+    presumed = PairDecision(
+        entities=("wang (chef)", "wang (director)"),
+        names=("wang", "wang"),
+        decision="presumed",
+        rule="same name",
+        score=0.8,
+    )
+    before = resolved(["wang (chef)", "wang (director)"], [0, 1], [presumed])
+    assert apply_answers(before, {}).ids == ["wang"]
+    assert apply_answers(before, {presumed.entities: False}).ids == before.ids
+
+
+def test_an_objection_also_holds_against_merges_through_a_third_name():
+    pairs = [pair("a", "b"), pair("a", "c"), pair("b", "c")]
+    before = resolved(["a", "b", "c"], [0, 1, 2], pairs)
+    found = apply_answers(before, {("a", "b"): True, ("a", "c"): True, ("b", "c"): False})
+    assert found.ids == ["a", "c"]
 
 
 def test_answers_do_not_join_names_that_a_user_keeps_apart():

@@ -23,6 +23,8 @@ TITLE_IN_FULL = {
     "rev": "reverend",
     "lieut": "lieutenant",
 }
+IN_CONTEXT = "in different contexts"
+"""How a conflict ends that holds only between mentions that share no context."""
 STEM = 6
 """Letters of a stem."""
 _MAX_WORDS = 400
@@ -165,13 +167,13 @@ class Attributes:
         if apart := regions_apart(self.within | self.regions, other.within | other.regions):
             return f"beside {apart[0].title()} and beside {apart[1].title()}"
         if self.creators and other.creators and not _share_a_name(self.creators, other.creators):
-            return f"made by {min(self.creators)} and by {min(other.creators)}, in different contexts"
+            return f"made by {min(self.creators)} and by {min(other.creators)}, {IN_CONTEXT}"
         if self.within and other.within and not one_may_lie_in_other(self.within, other.within):
             first, second = sorted((min(self.within), min(other.within)))
-            return f"part of {first} and part of {second}, in different contexts"
+            return f"part of {first} and part of {second}, {IN_CONTEXT}"
         if classes_conflict(self.classes, other.classes):
             first, second = sorted((min(self.classes), min(other.classes)))
-            return f"{_with_article(first)} and {_with_article(second)}, in different contexts"
+            return f"{_with_article(first)} and {_with_article(second)}, {IN_CONTEXT}"
         distance = min((abs(x - y) for x in self.years for y in other.years), default=0)
         dated = self.kind == other.kind == "work" or "occurrence" in self.classes & other.classes
         if dated and distance > 1:
@@ -188,7 +190,7 @@ class Attributes:
         ours, theirs = self._occupations(with_offices), other._occupations(with_offices)
         if ours and theirs and not ours & theirs and _fields(ours).isdisjoint(_fields(theirs)):
             first, second = sorted((min(ours), min(theirs)))
-            return f"{first} and {second}, in different contexts"
+            return f"{first} and {second}, {IN_CONTEXT}"
         return ""
 
     def title_conflict(self, other: "Attributes") -> str:
@@ -208,7 +210,7 @@ class Attributes:
         ):
             return ""
         first, second = sorted((min(self.titles), min(other.titles)))
-        return f"{first} and {second}, in different contexts"
+        return f"{first} and {second}, {IN_CONTEXT}"
 
     def _occupations(self, with_offices: bool) -> frozenset[str]:
         if not with_offices:

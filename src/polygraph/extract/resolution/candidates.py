@@ -8,6 +8,8 @@ from polygraph.extract.resolution.records import Rule
 
 ENOUGH = 1.0
 """Evidence that makes one of a form that leaves doubt; see `Merger.evidence`."""
+SURE = 1.5
+"""Evidence with which a model is not asked."""
 
 
 def kind_of_each_name(merger: Merger) -> dict[str, str]:
@@ -49,19 +51,24 @@ def merge_with_one(
     possible = [
         m
         for m in candidates
-        if merger.root(m) != n and not merger.conflict(n, m, unrelated=not merger.shared_context(n, m))[0]
+        if merger.root(m) != n
+        and not merger.conflict(n, m, unrelated=not merger.shared_context(n, m))[0]
+        and not merger.given_names_conflict(n, m)
     ]
     if not possible:
         return
     pointed = [m for m in possible if m in near]
     ranked = sorted(((merger.evidence(n, m), m) for m in possible), key=lambda pair: (-pair[0][0], pair[1]))
     (best, text), first = ranked[0]
-    alone = len(ranked) == 1
-    enough = best >= least and (alone or best > ranked[1][0][0])
+    alone = merger.are_presumed_one([m for _, m in ranked])
+    # Where a model is asked, a name that fits several is merged only if one of them is clearly nearer.
+    margin = SURE if merger.asks else 0.0
+    enough = best >= least and (alone or best > ranked[1][0][0] + margin)
     if len(pointed) == 1 and (alone or not enough):
         merger.merge(n, pointed[0], rule, 0.8, near[pointed[0]])
     elif (alone and certain) or enough:
-        merger.merge(n, first, rule, 0.9 if enough else 0.8, text or "the only name that fits")
+        merge = merger.merge if best >= SURE or certain else merger.presume
+        merge(n, first, rule, 0.9 if enough else 0.8, text or "the only name that fits")
     else:
         for _, m in ranked[:3]:
             merger.leave_undecided(n, m, rule, text or "nothing in common")

@@ -20,6 +20,11 @@ _MAX_PAIRWISE = 40
 _SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
 """Types whose attributes can split a name."""
 _NO_ATTRIBUTES = Attributes()
+_MAX_DOUBTED = 12
+"""Mentions of a name that is split only to ask; of a name with more, somebody is well known."""
+_DOUBTED = frozenset(["person", "organization", "work", "ship", "software", "object", "game"])
+_MAX_PEOPLE = 3
+"""Clusters into which it is split."""
 _CONSTRAINT = "constraint of the user"
 _STATED = "related as two in one text"
 _MANY = 3
@@ -76,15 +81,20 @@ class _PartialCluster:
         )
 
 
-def cluster_by_name(table: MentionTable, ambiguous: Set[str]) -> tuple[list[Cluster], dict[str, str]]:
+def cluster_by_name(
+    table: MentionTable, ambiguous: Set[str], *, asks: bool = False
+) -> tuple[list[Cluster], dict[str, str], dict[str, str]]:
     """Group mentions by base name, and split the groups that cannot be one entity.
 
     Args:
         table: of all mentions.
         ambiguous: base names that may stand for several longer names; each document has clusters of its own for them.
+        asks: whether a model is asked about namesakes whose occupations differ or who have nothing in common: they are
+            clusters of their own.
 
     Returns:
-        The clusters in order of base name; and the reason of each base name that was split.
+        The clusters in order of base name; the reason of each base name that was split; and that of each which is split
+        only because a model is asked.
     """
     splittable = np.array(
         [table.by_model or type_ in _SPLITTABLE_TYPES for type_ in table.types], dtype=np.bool_
@@ -92,6 +102,7 @@ def cluster_by_name(table: MentionTable, ambiguous: Set[str]) -> tuple[list[Clus
     linked = np.array(sorted(table.apart_rows), dtype=np.int64)
     clusters: list[Cluster] = []
     reasons: dict[str, str] = {}
+    doubts: dict[str, str] = {}
     for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
         group = table.rows[begin:end]
         # A single mention and a name of a thing cannot be split by attributes.
@@ -110,10 +121,29 @@ def cluster_by_name(table: MentionTable, ambiguous: Set[str]) -> tuple[list[Clus
             found, reason = _split_group(
                 base, group, table, with_attributes=bool(compare or table.by_model), is_linked=is_linked
             )
-            clusters += found
             if reason:
                 reasons[base] = reason
-    return clusters, reasons
+            elif asks and table.by_model and len(found) == 1 and end - begin <= _MAX_DOUBTED:
+                found, doubt = _split_doubtful(base, group, table) or (found, "")
+                doubts |= {base: doubt} if doubt else {}
+            clusters += found
+    return clusters, reasons, doubts
+
+
+def _split_doubtful(base: str, group: Array, table: MentionTable) -> tuple[list[Cluster], str] | None:
+    """Return clusters of one name whose occupations differ, offices included, or that have nothing in common.
+
+    None if there is one only, or so many that the name is a common one.
+    """
+    mentions = _mentions(base, group, table.attribute_ids[group], table)
+    kinds = {m.attributes.kind for m in mentions}
+    is_role = "person" in kinds and " " not in base and base.isascii()
+    if is_role or kinds.isdisjoint(_DOUBTED) or table.any_lower_case(group):
+        return None
+    clusters, reason = _assign(base, mentions, table, doubts=True)
+    if not 1 < len(clusters) <= _MAX_PEOPLE:
+        return None
+    return [cluster.to_cluster(base, table) for cluster in clusters], reason
 
 
 def _local_clusters(base: str, group: Array, table: MentionTable) -> list[Cluster]:
@@ -136,13 +166,14 @@ def _split_group(
 ) -> tuple[list[Cluster], str]:
     """Return the clusters of one base name and the reason why there are several, if there are."""
     attribute_ids = table.attribute_ids[group] if with_attributes else np.full(len(group), -1)
-    if not (table.constraints or is_linked):
+    has_common_noun = table.by_model and table.any_lower_case(group) and not table.all_lower_case(group)
+    if not (table.constraints or is_linked or has_common_noun):
         attributes = _merged_attributes(attribute_ids, table, is_surname=table.by_model and " " not in base)
         if attributes is not None:
             # Mentions with attributes come first, as in `_assign`.
             group[:] = np.concatenate((group[attribute_ids >= 0], group[attribute_ids < 0]))
             return [Cluster(base, table, group, attributes, context_rows=group)], ""
-    if not table.constraints and _agree(group, attribute_ids, table):
+    if not (table.constraints or has_common_noun) and _agree(group, attribute_ids, table):
         return [_undivided(base, group, attribute_ids, table)], ""
     mentions = _mentions(base, group, attribute_ids, table)
     if table.by_model:
@@ -243,7 +274,9 @@ def _contradict(one: Attributes, other: Attributes) -> bool:
     return bool(one.conflict(other, unrelated=True) or one.occupation_conflict(other, with_offices=True))
 
 
-def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[list[_PartialCluster], str]:
+def _assign(
+    base: str, mentions: list[_Mention], table: MentionTable, *, doubts: bool = False
+) -> tuple[list[_PartialCluster], str]:
     """Assign each mention to the best cluster without a conflict, or to a new one.
 
     Mentions with attributes come first, those with most of them before others; the rest follow and go where their
@@ -256,12 +289,14 @@ def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[l
     reason = ""
     # Where the text itself refers to namesakes, offices split as well.
     rows = {mention.row for mention in mentions}
-    with_offices = any(m.has_namesake or not rows.isdisjoint(m.apart) for m in described)
+    with_offices = doubts or any(m.has_namesake or not rows.isdisjoint(m.apart) for m in described)
     # Attributes of a mention count for its whole document, unless the document contradicts itself.
     for mention in described:
         fitting: list[_PartialCluster] = []
         for cluster in clusters:
             conflict = _conflict(mention, cluster, table, with_offices=with_offices and len(clusters) == 1)
+            if doubts and not conflict and not _evidence(mention, cluster) and mention.attributes.words:
+                conflict = "nothing in common"
             if conflict:
                 reason = reason or conflict
             else:
@@ -345,6 +380,8 @@ def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, 
     )
     if not mention.apart.isdisjoint(cluster.rows):
         return _STATED
+    if table.by_model and (kinds := _common_noun(mention, cluster)):
+        return kinds
     conflict = mention.attributes.conflict(cluster.attributes, unrelated=unrelated)
     if not conflict and unrelated and table.by_model and len(mention.name.words) == 1:
         conflict = mention.attributes.title_conflict(cluster.attributes)
@@ -353,6 +390,16 @@ def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, 
     if not conflict and table.constraints.forbid(mention.constraint_keys, cluster.constraint_keys):
         conflict = _CONSTRAINT
     return conflict
+
+
+def _common_noun(mention: _Mention, cluster: _PartialCluster) -> str:
+    """Return why a common noun is not the name of another kind that is spelled like it (``orchestrion``)."""
+    ours = mention.attributes.kind
+    for other in cluster.mentions:
+        theirs = other.attributes.kind
+        if ours and theirs and ours != theirs and mention.name.is_lower_case != other.name.is_lower_case:
+            return f"{min(ours, theirs)} and {max(ours, theirs)}, one of them a common noun"
+    return ""
 
 
 def _best(

@@ -13,11 +13,12 @@ from polygraph.extract.resolution.aliases import DocumentName, find_aliases
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.description_attributes import describe
+from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.extract.resolution.name_parts import fold, split_typed_name
 from polygraph.extract.resolution.records import RULES, Mention, NameRelation
 from polygraph.extract.resolution.regions import place_in_english, region
 from polygraph.extract.resolution.sentence_attributes import extract_attributes, mentions_namesake
-from polygraph.extract.resolution.statements import Statements, WindowName, read_statements
+from polygraph.extract.resolution.statements import LISTED, Statements, WindowName, read_statements
 
 MAX_CONTEXT_NAMES = 40
 """Context names kept per window."""
@@ -68,9 +69,7 @@ def extract_features(
         for m in _one_per_window_and_name(ordered)
     ]
     statements = read_statements(items, relations) if by_model else Statements()
-    _apply_aliases(
-        document, [item for item in items if item.parts.key], constraints, statements, by_model=by_model
-    )
+    _apply_aliases(document, items, constraints, statements, by_model=by_model)
     known = {fold(item.base) for item in items}
     regions: dict[str, frozenset[str]] = defaultdict(frozenset)
     for item in items if by_model else ():
@@ -143,10 +142,13 @@ def _apply_aliases(
     *,
     by_model: bool,
 ) -> None:
-    """Give aliases the base name of the longer name that they stand for."""
+    """Give aliases the base name of the longer name that they stand for.
+
+    A model that lists a person's short name beside the longer one in one reply may mean two people: these are linked.
+    """
     by_key: dict[str, list[WindowName]] = defaultdict(list)
     for item in items:
-        if item.mention.type not in ("date", "quantity"):
+        if item.parts.key and item.mention.type not in ("date", "quantity"):
             by_key[item.parts.key].append(item)
     names = [
         DocumentName(
@@ -172,5 +174,28 @@ def _apply_aliases(
             constraints.keys(key, document, ""), constraints.keys(alias.base, document, "")
         ):
             continue
+        if by_model and (pair := _listed_people(items, key, alias.base)):
+            statements.links[pair[0]].append((pair[1], LISTED, "beside the longer name"))
+            continue
         for item in by_key[key]:
             item.base, item.rule, item.score = alias.base, "alias in document", alias.score
+
+
+def _listed_people(items: Sequence[WindowName], key: str, base: str) -> tuple[int, int] | None:
+    """Return the positions of a person's surname, or name with an initial, and the full name in one window, ascending.
+
+    Given names are left out: a text that has the full name once uses them for the same person.
+    """
+    long = {
+        item.mention.window: n
+        for n, item in enumerate(items)
+        if item.parts.base == base and item.parts.key != key
+    }
+    surname = base.rpartition(" ")[2]
+    for n, item in enumerate(items):
+        m, words = long.get(item.mention.window), item.parts.words
+        if item.parts.key != key or m is None or kind_of_type(item.mention.type) != "person":
+            continue
+        if words == (surname,) or (len(words) > 1 and len(words[0]) == 1):
+            return min(n, m), max(n, m)
+    return None

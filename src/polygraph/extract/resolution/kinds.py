@@ -6,6 +6,8 @@ things at once: a person is no ship. A *class* is finer (``film``, ``poem``): on
 
 from functools import lru_cache
 
+from polygraph.extract.lexicon import OCCUPATIONS
+
 _KINDS = {
     "deity": "deity god goddess",
     "person": "person people human man woman character figure individual persona personne personaje personnage "
@@ -15,13 +17,14 @@ _KINDS = {
     "language": "language dialect sprache langue idioma lingua språk язык 语言 語言 言語 لغة γλώσσα dil",
     "place": "place location hospital church museum airport bridge station port harbour harbor park castle district "
     "province municipality continent ocean sea desert forest valley cave volcano square venue stadium theatre theater "
-    "restaurant pub territory landmark monument "
+    "restaurant pub territory landmark monument mine "
     "city town village country state region river lake mountain island building hotel street "
     "area ort stadt land gebäude lieu ville pays endroit lugar ciudad país luogo città paese cidade plaats stad "
     "sted by plats paikka miejsce место город страна 地点 地點 場所 地名 城市 都市 国 مكان مدينة 장소 도시 "
     "τόπος πόλη yer şehir facility gpe",
-    "organization": "organization organisation company firm institution agency club team band party union government "
-    "university school team corporation newspaper regiment family dynasty clan tribe ministry department court "
+    "organization": "organization organisation company firm institution agency club team band group orchestra choir "
+    "party union government university school corporation newspaper regiment family dynasty clan tribe ministry "
+    "department court "
     "firma unternehmen verein behörde entreprise société association empresa "
     "compañía organización organização organizzazione azienda società organisatie bedrijf organisasjon selskap "
     "företag organisaatio yritys organizacja организация компания 组织 組織 会社 公司 機関 منظمة شركة 조직 회사 "
@@ -58,6 +61,9 @@ concept event date quantity time number idea topic conceito concepto begriff ere
 """
 _GENERAL = frozenset(_GENERAL_WORDS.split())
 """Types that say too little to part two entities."""
+
+_VAGUE = frozenset(["model", "version", "series", "class", "type", "brand"])
+"""Words of a type that say less than the word before."""
 
 _GROUP = {"organization": "place"}
 """Kinds that are one here: an observatory or a country is a place and an organization."""
@@ -234,14 +240,18 @@ def kind_of_type(type_: str) -> str:
 
     >>> [kind_of_type(t) for t in ("Person", "personne", "company", "film", "concept", "")]
     ['person', 'person', 'organization', 'work', '', '']
+    >>> [kind_of_type(t) for t in ("car model", "language model", "musician")]
+    ['ship', 'software', 'person']
     """
     words = type_.casefold().replace("_", " ").replace("-", " ").split()
     if not words or _GENERAL.intersection(words):
         return ""
+    if words[-1] in _VAGUE and _KIND_OF_TYPE.get(words[0]) == "ship":
+        return "ship"  # ``car model``
     for word in (" ".join(words), words[-1], words[0]):
         if word in _KIND_OF_TYPE:
             return _KIND_OF_TYPE[word]
-    return ""
+    return "person" if words[-1] in OCCUPATIONS else ""
 
 
 def kind_of_class(noun_class: str) -> str:

@@ -154,6 +154,10 @@ class MentionTable:
         """Return whether none of the names has a capital."""
         return bool(self._is_lower_case[self.written[rows]].all())
 
+    def any_lower_case(self, rows: Array) -> bool:
+        """Return whether one of the names has no capital."""
+        return bool(self._is_lower_case[self.written[rows]].any())
+
     def context_names(self, rows: Array) -> list[frozenset[str]]:
         """Return the base names that co-occur in the window of each row, without names that are frequent everywhere."""
         return [self._context_of(window) for window in self._windows_of(rows).tolist()]

@@ -10,11 +10,13 @@ import numpy as np
 
 from polygraph.arrays import Array, distinct
 from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
-from polygraph.extract.resolution.attributes import STEM, TITLE_IN_FULL, Attributes
+from polygraph.extract.resolution.attributes import IN_CONTEXT, STEM, TITLE_IN_FULL, Attributes
 from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.given_name_conflict import given_names_conflict
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.mention_table import MentionTable
 from polygraph.extract.resolution.records import Decision, Rule
+from polygraph.extract.resolution.statements import EQUATES, LISTED
 
 CONSTRAINT = "constraint of the user"
 STATED = "related as two in one text"
@@ -45,12 +47,22 @@ class Merger:
         clusters: in order; changed in place.
         table: the table of their rows.
         reasons: why base names were split, by base name: their clusters stay apart.
+        doubts: why base names were split only to ask a model.
+        asks: whether a model is asked about what little speaks for.
     """
 
     def __init__(
-        self, clusters: list[Cluster], table: MentionTable, reasons: Mapping[str, str] | None = None
+        self,
+        clusters: list[Cluster],
+        table: MentionTable,
+        reasons: Mapping[str, str] | None = None,
+        *,
+        doubts: Mapping[str, str] | None = None,
+        asks: bool = False,
     ) -> None:
-        self.clusters, self.table = clusters, table
+        self.clusters, self.table, self.asks = clusters, table, asks
+        self.doubts = doubts or {}
+        """Why base names were parted only to ask a model, by base name."""
         self._reasons = reasons or {}
         self._split: dict[int, set[str]] = {
             n: {cluster.base} for n, cluster in enumerate(clusters) if cluster.base in self._reasons
@@ -58,6 +70,7 @@ class Merger:
         self.comparisons: list[Comparison] = []
         self.n_merges = 0
         """Clusters that were merged into others: as long as it stays the same, a rule finds what it found before."""
+        self._presumed: set[frozenset[int]] = set()
         self._parent = list(range(len(clusters)))
         self._cluster_of_row = np.zeros(len(table), dtype=np.int32)
         self._apart: dict[int, set[int]] = defaultdict(set)
@@ -90,14 +103,29 @@ class Merger:
         """Return the clusters of some base names, ascending, each once."""
         return sorted({self.root(n) for base in bases for n in self.numbers.get(base, ())})
 
-    def conflict(self, a: int, b: int, *, unrelated: bool = False) -> tuple[str, str]:
-        """Return the rule by which two clusters are not one entity and its evidence, or two empty strings."""
+    def soft_splits(self) -> list[tuple[str, str]]:
+        """Return the base names that were split by what differs in different contexts only, each with the reason."""
+        return [
+            (base, reason) for base, reason in sorted(self._reasons.items()) if reason.endswith(IN_CONTEXT)
+        ]
+
+    def conflict(
+        self, a: int, b: int, *, unrelated: bool = False, namesakes: bool = False
+    ) -> tuple[str, str]:
+        """Return the rule by which two clusters are not one entity and its evidence, or two empty strings.
+
+        Args:
+            a: a cluster.
+            b: another one.
+            unrelated: see `Attributes.conflict`.
+            namesakes: whether that they were parted as namesakes does not count.
+        """
         left, right = self.clusters[a], self.clusters[b]
         if self.table.constraints.forbid(left.constraint_keys, right.constraint_keys):
             return "user", CONSTRAINT
         if any(self.cluster_of_row(row) == b for row in self._apart.get(a, ())):
             return "statement", STATED
-        if both := self._split.get(a, set()) & self._split.get(b, set()):
+        if not namesakes and (both := self._split.get(a, set()) & self._split.get(b, set())):
             return "attributes", self._reasons[min(both)]
         types = {left.majority_type(), right.majority_type()}
         kinds_known = self.table.by_model and left.attributes.kind and right.attributes.kind
@@ -120,7 +148,7 @@ class Merger:
         The larger keeps its base name.
         """
         a, b = self.root(a), self.root(b)
-        if a == b:
+        if a == b or frozenset((a, b)) in self._presumed:
             return True
         why, conflict = self.conflict(a, b, unrelated=unrelated)
         if why:
@@ -158,6 +186,29 @@ class Merger:
             moved = self._named_alike.pop(first, [first])
             self._same_as[moved] = second
             self._named_alike.setdefault(second, [second]).extend(moved)
+
+    def are_presumed_one(self, numbers: Sequence[int]) -> bool:
+        """Return whether clusters are one, or bear one name and were parted only to ask a model."""
+        bases = {self.clusters[self.root(n)].base for n in numbers}
+        return len(numbers) == 1 or (len(bases) == 1 and bases <= self.doubts.keys())
+
+    def presume(
+        self, a: int, b: int, rule: Rule, score: float, evidence: str, *, unrelated: bool = False
+    ) -> bool:
+        """Merge two clusters as `merge` does, or only propose it where a model is asked; return whether it is done."""
+        if not self.asks:
+            return self.merge(a, b, rule, score, evidence, unrelated=unrelated)
+        a, b = self.root(a), self.root(b)
+        why, conflict = self.conflict(a, b, unrelated=unrelated)
+        if a != b and frozenset((a, b)) not in self._presumed:
+            if not why:
+                self._presumed.add(frozenset((a, b)))
+            self.comparisons.append(
+                Comparison(a, b, "apart", why, 0.9, conflict)
+                if why
+                else Comparison(a, b, "presumed", rule, score, evidence)
+            )
+        return not why
 
     def keep_apart(self, a: int, b: int) -> None:
         """Record why two clusters that a rule compared are not one entity, if anything conflicts."""
@@ -232,6 +283,17 @@ class Merger:
             found
         ) if found else "years close to each other" if near else ""
 
+    def given_names_conflict(self, a: int, b: int) -> bool:
+        """Return whether two clusters of rows of a model are people of one surname with different given names."""
+        clusters = [self.clusters[self.root(n)] for n in (a, b)]
+        if not self.table.by_model or any(kind_of_type(c.majority_type()) != "person" for c in clusters):
+            return False
+        first, second = (
+            {self.table.base(row) for row in self.table.first_of_each_spelling(cluster.rows)}
+            for cluster in clusters
+        )
+        return given_names_conflict(first, second)
+
     def same_kind(self, a: int, b: int) -> bool:
         """Return whether the types of two clusters are of one kind, or one of them says nothing."""
         kinds = {kind_of_type(self.clusters[self.root(n)].majority_type()) for n in (a, b)} - {""}
@@ -272,6 +334,8 @@ def _offices(attributes: Attributes) -> frozenset[str]:
 def merge_equated(merger: Merger) -> None:
     """Merge the names that a text says are one (``was renamed``), wherever they occur."""
     for first, second, link, predicate in merger.table.links:
-        if link == "equates":
-            a, b = merger.cluster_of_row(first), merger.cluster_of_row(second)
+        a, b = merger.cluster_of_row(first), merger.cluster_of_row(second)
+        if link == EQUATES:
             merger.merge(a, b, "equated by text", 0.95, predicate)
+        elif link == LISTED and a != b:
+            merger.presume(a, b, "alias in document", 0.9, predicate)

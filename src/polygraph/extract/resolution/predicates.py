@@ -25,7 +25,11 @@ _EQUATING = (
     r"same(?: \w+)? as|identical (?:to|with)|(?:known|called|referred to|abbreviated)(?: (?!for\b|as\b)\w+){0,3} as"
     r"|aka|a\.k\.a|alias(?: of| for)?"
     r"|(?:another|other|former|old|new|maiden|married|real|true|birth|pen|stage|full|short|german|french|english"
-    r"|latin|local|user|code|brand|trade) name(?: of| for| is)?|username(?: of)?"
+    r"|latin|local|user|code|brand|trade|common|scientific|generic|chemical|popular|official|original|later|earlier"
+    r"|first|modern|ancient|native|legal|artistic|formal|informal|alternative|international|chinese|japanese|korean"
+    r"|spanish|portuguese|italian|russian|arabic|hebrew|hindi|greek|turkish|dutch|polish|swedish|norwegian|danish"
+    r"|finnish|welsh|irish) name"
+    r"(?: of| for| is)?|username(?: of)?"
     r"|handle(?: of)?|(?:code|screen)[- ]named?(?: of)?"
     r"|pseudonym(?: of)?|pen-name(?: of)?|nickname(?:d|s)?(?: of| for)?"
     r"|former(?:ly)?(?: known as| called| named| of)?|previously(?: known as| called| named)?"
@@ -64,6 +68,8 @@ _EQUATES = re.compile(
     rf"(?:{_EQUATING})(?: (?:in|im|en|as|als|como|come|til|to|auf|på|zu|of|for)\b(?: \w+){{0,2}}|"
     r" \d{4}|(?: \w+)? (?:name|namen|nom|nombre|nome|navn))?"
 )
+_BE = frozenset(["is", "are", "was", "were", "been"])
+"""With which ``named`` does not mean that the source named the target."""
 _BECOMES = re.compile(r"(?:sold|marketed|traded|branded)(?: (?!for\b|as\b)\w+){0,3} as")
 _EQUATES_ANYWHERE = re.compile(
     "又名|又称|又稱|亦称|亦稱|原名|本名|别名|別名|改名|更名|改称|改稱|也叫|简称|簡稱|曾用名|旧称|舊稱|旧名|旧姓|笔名|筆名|同一人|"
@@ -112,6 +118,8 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
     ['equates', 'denies', 'within', 'creates', 'other']
     >>> [kind_of_predicate(p) for p in ("named after", "is also known as", "früher genannt", "is called in German")]
     ['other', 'equates', 'equates', 'equates']
+    >>> [kind_of_predicate(p) for p in ("had named", "was later named", "is common name of")]
+    ['other', 'becomes', 'equates']
     """
     text = normalize_name(predicate)
     if not text:
@@ -136,16 +144,21 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
         )
     if _EQUATES.fullmatch(phrase) or (phrase.startswith(("called", "named in")) and passive):
         return "equates"
-    if _BECOMES.fullmatch(phrase) or phrase in (
-        "became",
-        "becomes",
-        "wurde zu",
-        "devint",
-        "devient",
-        "diventa",
-        "divenne",
-        "blev",
-        "ble",
+    if (
+        _BECOMES.fullmatch(phrase)
+        or (phrase == "named" and _BE.intersection(words))
+        or phrase
+        in (
+            "became",
+            "becomes",
+            "wurde zu",
+            "devint",
+            "devient",
+            "diventa",
+            "divenne",
+            "blev",
+            "ble",
+        )
     ):
         return "becomes"
     if _WITHIN.fullmatch(phrase) or _WITHIN.fullmatch(text):

@@ -21,7 +21,7 @@ Rule: TypeAlias = Literal[
 RULES: tuple[Rule, ...] = get_args(Rule)
 """The rules by number."""
 
-Decision: TypeAlias = Literal["apart", "undecided"]
+Decision: TypeAlias = Literal["apart", "undecided", "presumed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,8 @@ class PairDecision:
     names: tuple[str, str]
     """The normalised names that were compared, in the order of the ids."""
     decision: Decision
-    """`undecided` if there is no evidence either way: a user or a model may decide."""
+    """`undecided` if there is no evidence either way: a user or a model may decide. `presumed`, only where a model is
+    asked, if a rule would merge them on little evidence: they are one unless the model objects."""
     rule: str
     """Why they are apart (``a man and a woman``), or the rule that suggested a merge."""
     score: float

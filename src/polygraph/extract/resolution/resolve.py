@@ -63,6 +63,7 @@ def resolve(
     must_link: frozenset[tuple[str, str]] = frozenset(),
     relations: Iterable[NameRelation] = (),
     by_model: bool = True,
+    asks: bool = False,
 ) -> Resolution:
     """Cluster mentions into entities.
 
@@ -75,6 +76,7 @@ def resolve(
         must_link: pairs that are one entity; a side may also be an entity id. `cannot_link` has precedence.
         relations: relation rows between the mentions of each window.
         by_model: whether a language model wrote the rows; see `document_features.extract_features`.
+        asks: whether a model is asked about pairs: merges on little evidence are then `presumed` and not done.
 
     Returns:
         The same for every order of the mentions. Ids are normalised names. Entities that share a name carry a
@@ -110,6 +112,7 @@ def resolve(
         cannot_link=cannot_link,
         must_link=must_link,
         by_model=by_model,
+        asks=asks,
     )
     entities = (found.ids[number] for number in found.entity.tolist())
     return Resolution(
@@ -128,6 +131,7 @@ def resolve_rows(
     cannot_link: frozenset[tuple[str, str]] = frozenset(),
     must_link: frozenset[tuple[str, str]] = frozenset(),
     by_model: bool = True,
+    asks: bool = False,
 ) -> ResolvedRows:
     """Cluster the rows of `extract_features` into entities.
 
@@ -141,11 +145,12 @@ def resolve_rows(
         cannot_link: see there.
         must_link: see there.
         by_model: see there; as for the features.
+        asks: see there.
     """
     table = MentionTable(documents, features, Constraints(cannot_link), by_model=by_model)
     long_names = LongNames(table)
-    clusters, reasons = cluster_by_name(table, long_names.ambiguous())
-    merger = Merger(clusters, table, reasons if by_model else None)
+    clusters, reasons, doubts = cluster_by_name(table, long_names.ambiguous(), asks=asks)
+    merger = Merger(clusters, table, reasons if by_model else None, doubts=doubts, asks=asks)
     merge_equated(merger)
     merge_transliterations(merger)
     merge_forms = _repeatable(merger, (merge_name_variants, merge_qualified_names))
@@ -305,15 +310,28 @@ def _pairs(
     """Return the pairs of entities that were compared and not merged."""
     found: dict[tuple[str, str], PairDecision] = {}
 
+    rank_of = {"undecided": 0, "presumed": 1, "apart": 2}
+
     def add(a: int, b: int, names: tuple[str, str], comparison: Comparison) -> None:
-        """Add a pair, given by a row of each entity; a decision replaces an open question."""
+        """Add a pair, given by a row of each entity; a decision replaces an open question.
+
+        The question whether namesakes are one is asked where attributes keep them apart.
+        """
         first, second = (ids[int(entity[row])] for row in (a, b))
         if first == second:
             return
         if second < first:
             first, second, names = second, first, (names[1], names[0])
         known = found.get((first, second))
-        if known is None or (known.decision, comparison.decision) == ("undecided", "apart"):
+        is_namesake, was_namesake = (
+            each is not None and (each.rule, each.decision) == ("same name", "undecided")
+            for each in (comparison, known)
+        )
+        if (
+            known is None
+            or (rank_of[known.decision] < rank_of[comparison.decision] and not was_namesake)
+            or (is_namesake and known.rule == "attributes")
+        ):
             found[first, second] = PairDecision(
                 entities=(first, second),
                 names=names,

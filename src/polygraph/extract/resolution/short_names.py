@@ -27,6 +27,8 @@ _NEAR = 1.0
 """Minimum evidence for assigning a short name to one of several longer names."""
 _MAX_CANDIDATES = 30
 """Longer names that a short one is compared with; cost grows with their number times that of the short ones."""
+_MAX_PRESUMED = 3
+"""Clusters of one short name that a model is asked about where nothing speaks for the only longer name."""
 _MAX_LISTED = 3
 """Longer names for which the reasons against a merge are listed."""
 _MAX_LEFT = 20
@@ -177,7 +179,8 @@ def _assign(
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
         ranked = _ranked(merger, n, possible)
         certain = (
-            len(possible) == 1
+            bool(possible)
+            and merger.are_presumed_one(possible)
             and not is_given
             and not (is_person and table.by_model and _is_other_office(merger, n, ranked[0]))
             and not (
@@ -193,7 +196,7 @@ def _assign(
         # ``Wray`` is rather the Inspector Wray of another text than the only other person of that name.
         rather = any(m != n and _hold_one_office(merger, n, m) for m in unsure)
         if (rather and ranked and ranked[0][0] < _NEAR) or not _merge_nearest(
-            merger, n, ranked, rule, certain=certain
+            merger, n, ranked, rule, certain=certain, is_few=len(choices) <= _MAX_PRESUMED
         ):
             left.append(n)
     _merge_left(merger, left, least=_NEAR if len(candidates) > 1 else 0.0)
@@ -206,17 +209,24 @@ def _ranked(merger: Merger, n: int, candidates: Sequence[int]) -> list[tuple[flo
 
 
 def _merge_nearest(
-    merger: Merger, n: int, ranked: Sequence[tuple[float, str, int]], rule: Rule, *, certain: bool
+    merger: Merger,
+    n: int,
+    ranked: Sequence[tuple[float, str, int]],
+    rule: Rule,
+    *,
+    certain: bool,
+    is_few: bool,
 ) -> bool:
     """Merge a cluster with the only candidate, or with the one that has most evidence; return whether it was merged."""
     if not ranked:
         return False
     best, text, first = ranked[0]
     if certain:
-        return merger.merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
+        merge = merger.presume if is_few and best < _NEAR else merger.merge
+        return merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
     if (
         best >= _NEAR
-        and (len(ranked) == 1 or best > ranked[1][0])
+        and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0])
         and merger.merge(n, first, rule, 0.7, text)
     ):
         return True
@@ -253,7 +263,7 @@ def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
         return True
     table = merger.table
     person, name = merger.clusters[long], merger.clusters[short]
-    if not _is_person(person):
+    if not _is_person(person) or merger.given_names_conflict(short, long):
         return False
     # ``Mrs. Quill`` requires a woman; a bare name or ``Mr.`` only excludes one.
     ours, theirs = _gender(name, table), _gender(person, table)

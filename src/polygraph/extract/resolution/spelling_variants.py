@@ -12,7 +12,7 @@ from polygraph.extract.resolution.blocking import (
     skeleton,
     without_legal_form,
 )
-from polygraph.extract.resolution.candidates import ENOUGH
+from polygraph.extract.resolution.candidates import ENOUGH, SURE
 from polygraph.extract.resolution.merger import Merger
 from polygraph.models.protocols import Vectors
 
@@ -48,10 +48,13 @@ def merge_spelling_variants(merger: Merger, embed: Callable[[Sequence[str]], Vec
         if pair is None or names_conflict(*forms):
             continue
         x, y = pair
+        # Of several things of one name it may be another.
+        is_one = len(merger.roots([a])) == len(merger.roots([b])) == 1
+        merge = merger.merge if is_one or merger.evidence(x, y)[0] >= SURE else merger.presume
         if skeleton(a) == skeleton(b):
-            merger.merge(x, y, "spelling", 1.0, "equal without accents and hyphens")
+            merge(x, y, "spelling", 1.0, "equal without accents and hyphens")
         elif not _listed(merger, x, y) and merger.same_kind(x, y):
-            merger.merge(x, y, "spelling", 0.95, "equal without plural and legal form")
+            merge(x, y, "spelling", 0.95, "equal without plural and legal form")
     names = [
         base
         for base, is_phrase in phrases.items()

@@ -19,7 +19,9 @@ from polygraph.extract.resolution.records import Mention, NameRelation, Rule
 from polygraph.extract.resolution.regions import place_in_english
 from polygraph.text.normalize import normalize_name
 
-EQUATES, APART = "equates", "apart"
+EQUATES, APART, MAYBE, LISTED = "equates", "apart", "maybe", "listed"
+"""What a text says of two names: one thing, two, one is described as a name of something, or a model lists a person's
+short name beside the longer one."""
 _GENERIC = TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN) | GENERIC_HEADS
 _OTHER_NAME = re.compile(
     r"\b((?:also|better|formerly|previously|originally|once|now|commonly) (?:known as|called|named)|known as"
@@ -60,6 +62,15 @@ Looking them up takes a tenth of the time of a search.
 """
 _BEGINS = frozenset(_FIRST_WORDS)
 _WORD = re.compile(r"\w+")
+_IS_NAME = re.compile(
+    r"(?:the |an? |its |his |her |their )?(?:[\w-]+ ){0,3}"
+    r"(?:name|nickname|abbreviation|acronym|initials|pseudonym|alias|spelling|form|translation)(?: in [\w-]+)?"
+    r" (?:of|for)\b",
+    re.I,
+)
+"""How a description begins that says of what its name is another name, but perhaps not by name."""
+_SHORT = 2
+"""Letters of words that do not tell of which name a description speaks."""
 _MAX_WORDS = 6
 _NEVER_EQUATED = frozenset(["date", "event", "quantity", "time", "number"])
 
@@ -154,6 +165,34 @@ def _add_descriptions(
                         seen.add(pair)
                         found.links[pair[0]].append((pair[1], EQUATES, match.group(1)))
                     break
+    _add_described_names(found, names, seen)
+
+
+def _add_described_names(
+    found: Statements, names: Sequence[WindowName], seen: set[tuple[int, int, str]]
+) -> None:
+    """Add what a name may be where its description only says that it is one: ``Abbreviation of the institute``.
+
+    It is that of the names of its kind that the description has a word of, or the only one of its kind.
+    """
+    for i, name in enumerate(names):
+        text = name.mention.description
+        if not (match := _IS_NAME.match(text)):
+            continue
+        others = [
+            j
+            for j, other in enumerate(names)
+            if other.mention.window == name.mention.window
+            and name.parts.key != other.parts.key
+            and kind_of_type(other.mention.type) == kind_of_type(name.mention.type) != ""
+        ]
+        said = set(normalize_name(text[match.end() :]).split())
+        named = [j for j in others if not said.isdisjoint(w for w in names[j].parts.words if len(w) > _SHORT)]
+        if len(some := named or others) == 1:
+            pair = (min(i, some[0]), max(i, some[0]))
+            if not {(*pair, EQUATES), (*pair, APART), (*pair, MAYBE)} & seen:
+                seen.add((*pair, MAYBE))
+                found.links[pair[0]].append((pair[1], MAYBE, match.group()))
 
 
 # A sentence describes every name in it.

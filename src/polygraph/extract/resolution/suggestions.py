@@ -1,92 +1,167 @@
 """Pairs of names that no rule compares and that may still be one entity: left undecided, for a model or a reader.
 
-Names of another script whose sound says nothing (kanji beside a Latin name, a translated name), and names that share
-half of their words. Both entities must be of one kind and have something in common.
+A pair needs the more in common the less its names are alike. Names of which nothing is alike (a common name beside a
+Latin one, a stage name) must each be the best that the other one has. Both entities must be of one kind, stand in no
+text together and conflict in nothing.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
 from itertools import combinations
 
-from polygraph.extract.resolution.blocking import names_conflict, plain_form
-from polygraph.extract.resolution.candidates import ENOUGH, kind_of_each_name
-from polygraph.extract.resolution.kinds import CLASS_OF_NOUN
-from polygraph.extract.resolution.merger import Merger
-from polygraph.extract.resolution.name_parts import fold
+from polygraph.extract.resolution.kinds import kind_of_type
+from polygraph.extract.resolution.merger import Comparison, Merger
 from polygraph.extract.resolution.romanize import is_other_script
+from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, content_words, similar_names
+from polygraph.extract.resolution.statements import MAYBE
 
-_MAX_BLOCK = 30
+_MAX_BLOCK = 15
 """Names that share a context name or a word; larger blocks say too little."""
-_MAX_SUGGESTIONS = 2
+_MAX_SUGGESTIONS = 3
 """Pairs for one name, those with most in common first."""
-_KINDS = frozenset({"person", "organization", "place", "work", "software", "substance", "disease", "ship"})
-_MIN_SHARED_WORDS = 0.5
+_SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
+_ENOUGH = {EQUAL: 0.0, HALF: 0.5, SOME: 1.5}
+"""Evidence that a pair needs, by how alike its names are."""
+_MAX_NAMESAKES = 4
+"""Entities of one name that are asked about."""
+_OTHER_SCRIPT = 1.0
+_LIKENESS = 2.0
+"""How much more than evidence the likeness of names counts in the choice of pairs."""
+_UNLIKE = 3.0
+"""Evidence for names of which nothing is alike."""
 
 
 def suggest_pairs(merger: Merger) -> None:
-    """Leave pairs undecided that no rule compares: of two scripts, or with half of their words in common."""
+    """Leave pairs undecided that no rule compares, and presume those to be one that were parted only to ask."""
     if not merger.table.by_model:
         return
-    kinds = kind_of_each_name(merger)
-    found: dict[tuple[int, int], tuple[float, str]] = {}
-    for a, b in (*_of_other_scripts(merger, kinds), *_with_shared_words(kinds)):
+    for base, reason in sorted(merger.doubts.items()):
+        for x, y in combinations(merger.roots([base]), 2):
+            # They would be one if nobody were asked, whatever each has become since.
+            if merger.conflict(x, y)[0] in ("", "attributes"):
+                merger.comparisons.append(Comparison(x, y, "presumed", "same name", 0.8, reason))
+    _suggest_described(merger)
+    _suggest_namesakes(merger)
+    kinds = {
+        base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()
+    }
+    kinds = {base: some for base, some in kinds.items() if some}
+    alike = similar_names(kinds, _as_written(merger, kinds))
+    n_equal = Counter(base for pair, likeness in alike.items() if likeness == EQUAL for base in pair)
+    needed = {
+        pair: 0.0 if likeness == EQUAL and max(n_equal[base] for base in pair) == 1 else _ENOUGH[likeness]
+        for pair, likeness in alike.items()
+    }
+    for (a, b), n_shared in _with_shared_context(merger, kinds).items():
+        is_other = is_other_script(a) != is_other_script(b)
+        # Names with a word in common were compared.
+        is_unlike = (a, b) in alike or not set(content_words(a)) & set(content_words(b))
+        if is_other or (n_shared > 1 and is_unlike):
+            least = _OTHER_SCRIPT if is_other else _UNLIKE
+            needed[a, b] = min(least, needed.get((a, b), least))
+    found: dict[tuple[int, int], tuple[float, float, str]] = {}
+    for (a, b), least in needed.items():
         for x in merger.roots([a]):
             for y in merger.roots([b]):
-                if x == y or not merger.same_kind(x, y) or merger.side_by_side(x, y):
+                if x == y or merger.side_by_side(x, y) or _kind(merger, x) != _kind(merger, y):
                     continue
                 strength, text = merger.evidence(x, y)
-                if strength >= ENOUGH and not merger.conflict(x, y)[0]:
-                    found[min(x, y), max(x, y)] = (strength, text)
+                if (a, b) not in alike and _rarely_one(merger, x, y, is_other=least == _OTHER_SCRIPT):
+                    continue
+                if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
+                    continue
+                pair = (min(x, y), max(x, y))
+                found[pair] = max(
+                    found.get(pair, (0.0, 0.0, "")),
+                    (strength - least + _LIKENESS * alike.get((a, b), 0.0), least, text),
+                )
+    best: dict[int, tuple[float, tuple[int, int]]] = {}
+    for pair, (surplus, _, _) in found.items():
+        for n in pair:
+            best[n] = max(best.get(n, (-1.0, pair)), (surplus, pair))
     n_of: dict[int, int] = defaultdict(int)
-    for (x, y), (_, text) in sorted(found.items(), key=lambda item: (-item[1][0], item[0])):
+    for pair, (_, least, text) in sorted(found.items(), key=lambda item: (-item[1][0], item[0])):
+        x, y = pair
+        if least == _UNLIKE and not best[x][1] == best[y][1] == pair:
+            continue
         if max(n_of[x], n_of[y]) < _MAX_SUGGESTIONS:
             n_of[x] += 1
             n_of[y] += 1
             merger.leave_undecided(x, y, "short name", text)
 
 
-def _are_of_one_kind(kinds: Mapping[str, str], a: str, b: str) -> bool:
-    return kinds[a] in _KINDS and kinds[a] == kinds[b]
+def _suggest_described(merger: Merger) -> None:
+    """Leave names undecided of which one is described as a name of something that its text also names."""
+    for first, second, link, text in merger.table.links:
+        x, y = merger.cluster_of_row(first), merger.cluster_of_row(second)
+        if link == MAYBE and x != y and not merger.conflict(x, y)[0]:
+            merger.leave_undecided(x, y, "equated by text", text)
 
 
-def _of_other_scripts(merger: Merger, kinds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield names of one kind and different scripts that share a context name."""
-    in_other_script = frozenset(filter(is_other_script, merger.numbers))
-    if not in_other_script:
-        return
-    with_context: dict[int, set[str]] = defaultdict(set)
-    for base, numbers in merger.numbers.items():
-        for n in numbers:
-            for context in merger.clusters[merger.root(n)].context_ids().tolist():
-                with_context[merger.same_as(context)].add(base)
-    for names in with_context.values():
-        if len(names) > _MAX_BLOCK or names.isdisjoint(in_other_script):
-            continue
-        for other in sorted(names & in_other_script):
-            for base in sorted(names - in_other_script):
-                if _are_of_one_kind(kinds, other, base):
-                    yield other, base
+def _suggest_namesakes(merger: Merger) -> None:
+    """Leave namesakes undecided that only differ in what may change or be said in several ways."""
+    for base, reason in merger.soft_splits():
+        of_name = merger.roots([base])[:_MAX_NAMESAKES]
+        for x, y in combinations(of_name, 2):
+            strength, text = merger.evidence(x, y)
+            if (
+                strength >= _ENOUGH[EQUAL]
+                and not merger.side_by_side(x, y)
+                and not merger.conflict(x, y, namesakes=True)[0]
+            ):
+                merger.leave_undecided(x, y, "same name", f"{text}; {reason}")
 
 
-def _with_shared_words(kinds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield names of one kind that share half of the words of the longer one, not only common nouns."""
-    words = {base: frozenset(fold(plain_form(base)).split()) for base in kinds if " " in base}
-    blocks: dict[str, list[str]] = defaultdict(list)
-    for base in sorted(words):
-        for word in words[base]:
-            if len(word) > 3 and word not in CLASS_OF_NOUN:
-                blocks[word].append(base)
-    pairs: dict[tuple[str, str], None] = {}
-    for _, names in sorted(blocks.items()):
+def _kind(merger: Merger, n: int) -> str:
+    """Return the kind of a cluster, or its type where that is no kind and says something; else an empty string."""
+    type_ = merger.clusters[merger.root(n)].majority_type()
+    kind = kind_of_type(type_) or type_.casefold()
+    return "organization" if kind == "place" else "" if kind in _SAY_NOTHING else kind
+
+
+def _rarely_one(merger: Merger, x: int, y: int, *, is_other: bool) -> bool:
+    """Return whether two things of which the names are not alike are rarely one.
+
+    They are of two kinds, or, unless of two scripts, places or people with full names.
+    """
+    table = merger.table
+    kinds = {kind_of_type(merger.clusters[merger.root(n)].majority_type()) for n in (x, y)}
+    return (
+        len(kinds) > 1
+        or (not is_other and kinds == {"place"})
+        or (
+            not is_other
+            and kinds == {"person"}
+            and all(
+                any(" " in table.base(row) for row in table.first_of_each_spelling(merger.clusters[n].rows))
+                for n in (x, y)
+            )
+        )
+    )
+
+
+def _as_written(merger: Merger, bases: Iterable[str]) -> dict[str, str]:
+    table = merger.table
+    return {
+        base: table.strings[table.written[int(merger.clusters[merger.numbers[base][0]].rows[0])]]
+        for base in bases
+    }
+
+
+def _with_shared_context(merger: Merger, kinds: Mapping[str, Set[str]]) -> Counter[tuple[str, str]]:
+    """Count the context names and the rare words of descriptions that two names of one kind have in common."""
+    bearers: dict[int | str, set[str]] = defaultdict(set)
+    for base in kinds:
+        for n in merger.numbers[base]:
+            cluster = merger.clusters[merger.root(n)]
+            if cluster.is_lower_case():
+                continue
+            for context in cluster.context_ids().tolist():
+                bearers[merger.same_as(context)].add(base)
+            for word in cluster.attributes.words:
+                bearers[word].add(base)
+    pairs: Counter[tuple[str, str]] = Counter()
+    for names in bearers.values():
         if 1 < len(names) <= _MAX_BLOCK:
-            pairs |= dict.fromkeys(combinations(names, 2))
-    for a, b in pairs:
-        if not _are_of_one_kind(kinds, a, b):
-            continue
-        n_shared = len(words[a] & words[b])
-        is_person = kinds[a] == "person"
-        if is_person and fold(a)[0] != fold(b)[0]:
-            continue
-        is_close = n_shared >= _MIN_SHARED_WORDS * max(len(words[a]), len(words[b]))
-        if is_close and not names_conflict(a, b, of_people=is_person):
-            yield a, b
+            pairs.update(pair for pair in combinations(sorted(names), 2) if kinds[pair[0]] & kinds[pair[1]])
+    return pairs

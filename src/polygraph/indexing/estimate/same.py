@@ -1,7 +1,7 @@
 """The cost of asking which undecided names are one entity."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,15 +13,24 @@ from polygraph.indexing.row_cache import name_relations
 from polygraph.models import ChatModel
 from polygraph.models.calls import request_key
 from polygraph.models.protocols import Vectors
-from polygraph.records import Extraction
-from polygraph.tasks.same import MAX_DESCRIPTIONS, PAIRS_PER_CALL, STAGE, NameInContext, same_request
+from polygraph.records import Extraction, Window
+from polygraph.tasks.same import (
+    MAX_DESCRIPTIONS,
+    MAX_NAMES,
+    MAX_PASSAGES,
+    PAIRS_PER_CALL,
+    STAGE,
+    NameInContext,
+    same_request,
+)
 from polygraph.text.prose import count_noun
+from polygraph.text.surroundings import around
 from polygraph.text.tokens import count_tokens
 
-_PAIRS_PER_ENTITY = Range(0.0, 0.02, 0.2)
-"""Undecided pairs for each entity, where the documents are not read yet: 4 for 225 entities that a strong model
-extracted from 49 documents of the sample collection, with a wide range."""
-_TOKENS_PER_PAIR = Range(60, 120, 400)
+_PAIRS_PER_ENTITY = Range(0.05, 0.3, 0.5)
+"""Pairs for each entity, where the documents are not read yet: 80 for 233 entities that a strong model extracted from
+49 documents of the sample collection, with a wide range."""
+_TOKENS_PER_PAIR = Range(100, 250, 600)
 """Tokens that are shown of an unknown pair."""
 _REPLY_TOKENS = 12
 """Of a reply, besides the number of each pair."""
@@ -54,11 +63,15 @@ def same_line(state: EstimateState, chat: ChatModel, n_entities: Range) -> Line 
 
 def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | None:
     """Return the line for documents that are all read: their names are resolved, and the requests are written."""
-    document = {window.id: window.document for window in state.corpus.windows}
+    windows = {window.id: window for window in state.corpus.windows}
     extractions = [state.corpus.extractions[window.id] for window in state.corpus.windows]
     mentions = [
         Mention(
-            document=document[e.window], window=e.window, name=r.name, type=r.type, description=r.description
+            document=windows[e.window].document,
+            window=e.window,
+            name=r.name,
+            type=r.type,
+            description=r.description,
         )
         for e in extractions
         for r in e.entities
@@ -69,12 +82,13 @@ def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | No
         embed=_no_vectors,
         relations=[r for e in extractions for r in name_relations([e])],
         by_model=by_model,
+        asks=True,
     )
-    pairs = {pair.entities: pair for pair in found.pairs if pair.decision == "undecided"}
+    pairs = {pair.entities: pair for pair in found.pairs if pair.decision != "apart"}
     chosen = [pairs[entities] for entities in sorted(pairs)][:max_pairs]
     if not chosen:
         return None
-    shown = _in_context(found, extractions, document, chosen)
+    shown = _in_context(found, extractions, windows, chosen)
     requests = [same_request(shown[at : at + PAIRS_PER_CALL]) for at in range(0, len(shown), PAIRS_PER_CALL)]
     paid = [r for r in requests if state.plan.stored_reply(request_key(chat.name, r)) is None]
     reads = sum(count_tokens(message.content) for request in paid for message in request.messages)
@@ -89,7 +103,7 @@ def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | No
 def _in_context(
     found: Resolution,
     extractions: Sequence[Extraction],
-    document: dict[str, str],
+    windows: Mapping[str, Window],
     pairs: Sequence[PairDecision],
 ) -> list[tuple[NameInContext, NameInContext]]:
     """Return about what is shown of each pair."""
@@ -97,16 +111,20 @@ def _in_context(
     for extraction in extractions:
         for row in extraction.entities:
             entity = found.entity_of.get((extraction.window, row.name), "")
-            rows[entity].append((document[extraction.window], row))
+            rows[entity].append((windows[extraction.window], row))
 
     def shown(entity: str) -> NameInContext:
         some = rows[entity]
-        first = {place: row.description for place, row in reversed(some) if row.description}
+        first = {window.document: (window, row) for window, row in reversed(some)}
+        names = dict.fromkeys(row.name for _, row in first.values())
+        texts = [around(window.text, row.name) for window, row in (first[place] for place in sorted(first))]
         return NameInContext(
             name=some[0][1].name if some else entity,
             type=next((row.type for _, row in some if row.type), ""),
-            document=some[0][0] if some else "",
-            descriptions=tuple(first[place] for place in sorted(first))[:MAX_DESCRIPTIONS],
+            document=some[0][0].document if some else "",
+            descriptions=tuple(first[place][1].description for place in sorted(first))[:MAX_DESCRIPTIONS],
+            other_names=tuple(names)[1:MAX_NAMES],
+            passages=tuple(filter(None, texts))[:MAX_PASSAGES],
         )
 
     return [(shown(pair.entities[0]), shown(pair.entities[1])) for pair in pairs]

@@ -1,0 +1,208 @@
+"""How alike names are that may be forms of one name, found without comparing all pairs."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import combinations
+
+from polygraph.extract.resolution.aliases import acronym_letters, initials, is_acronym
+from polygraph.extract.resolution.blocking import names_conflict, plain_form, skeleton, without_legal_form
+from polygraph.extract.resolution.kinds import CLASS_OF_NOUN
+from polygraph.extract.resolution.name_parts import fold
+from polygraph.extract.resolution.romanize import consonants, heard
+
+EQUAL = 1.0
+"""One name has all words of the other, is its acronym, or begins with it."""
+HALF = 0.5
+"""Half of the words of the longer name are in common."""
+SOME = 0.25
+"""A word is in common."""
+_MAX_BLOCK = 30
+"""Names that share a word; larger blocks say too little."""
+_SHORTEST_WORD = 3
+_PREFIX = 5
+"""Letters of a name that begins another one."""
+_LONG_KEY = 3
+"""Consonants of a surname that is compared by its sound."""
+_LITTLE_WORDS = """
+of the a an in at for and s de la le les des du d l der die das dem den von vom für und im del della di el los las do
+da dos e y et og i
+"""
+_LITTLE = frozenset(_LITTLE_WORDS.split()) | {"no", "nr", "num", "number"}
+_ORDINALS = {
+    word: str(n)
+    for words in (
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
+        "1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th 11th 12th",
+    )
+    for n, word in enumerate(words.split(), 1)
+}
+_YEAR = re.compile(r" \d{4}$")
+_DIGIT = re.compile(r"\d")
+_STEM = 4
+"""Letters with which words of two languages or two cases begin alike."""
+
+
+def similar_names(kinds: Mapping[str, Set[str]], written: Mapping[str, str]) -> dict[tuple[str, str], float]:
+    """Return pairs of names that may be forms of one name, with how alike they are.
+
+    Args:
+        kinds: what each base name stands for; only names with a kind in common are compared.
+        written: each base name as first written.
+
+    >>> work = frozenset({"work"})
+    >>> similar_names({"solmar festival": work, "solmar film festival": work}, {})
+    {('solmar festival', 'solmar film festival'): 1.0}
+    """
+    words = {base: content_words(base) for base in kinds}
+    people = {base for base, some in kinds.items() if "person" in some}
+    blocks: dict[str, list[str]] = defaultdict(list)
+    for base in sorted(kinds):
+        for key in dict.fromkeys(_keys(base, words[base], written.get(base, ""), is_person=base in people)):
+            blocks[key].append(base)
+    found: dict[tuple[str, str], float] = {}
+    for _, names in sorted(blocks.items()):
+        if 1 < len(names) <= _MAX_BLOCK:
+            for pair in combinations(names, 2):
+                a, b = pair
+                if pair not in found and (both := kinds[a] & kinds[b]):
+                    found[pair] = max(
+                        _of_people(words[a], words[b]) if "person" in both else 0.0,
+                        _of_things(a, b, words[a], words[b], written) if both - {"person"} else 0.0,
+                    )
+    return {pair: likeness for pair, likeness in sorted(found.items()) if likeness}
+
+
+def content_words(base: str) -> tuple[str, ...]:
+    """Return the words of a name that say something, folded, without its legal form, ordinals as numbers.
+
+    >>> content_words("the second treaty of vessin"), content_words("marlin t-4")
+    (('2', 'treaty', 'vessin'), ('marlin', 't4'))
+    """
+    words: list[str] = []
+    for word in fold(plain_form(without_legal_form(base))).split():
+        # ``T-4`` is one word, ``Ben-Ami`` is two.
+        words += [word.replace("-", "")] if _DIGIT.search(word) else word.replace("-", " ").split()
+    named = tuple(_ORDINALS.get(word, word) for word in words if word not in _LITTLE)
+    return named or tuple(words)
+
+
+def _keys(base: str, words: Sequence[str], written: str, *, is_person: bool) -> Iterator[str]:
+    """Yield what a name shares with its forms: a word, the sound of a surname, its first letters, its initials."""
+    for word in words:
+        if (len(word) >= _SHORTEST_WORD or _DIGIT.search(word)) and word not in CLASS_OF_NOUN:
+            yield word
+            if word.isalpha() and len(word) > _STEM and not is_person:
+                yield f"stem {word[:_STEM]}"
+    if is_person:
+        if words and len(sound := consonants(words[-1])) >= _LONG_KEY:
+            yield f"sound {sound}"
+        return
+    letters = skeleton(base)
+    if len(letters) >= _PREFIX:
+        yield f"begin {letters[:_PREFIX]}"
+    name = _YEAR.sub("", base)
+    if " " in name:
+        for short in sorted(initials(name.split())):
+            if len(short) > 1:
+                yield f"initials {short}"
+    elif is_acronym(_YEAR.sub("", written)):
+        yield f"initials {acronym_letters(name)}"
+
+
+def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
+    """Return how alike the names of two people are: none if both have given names of one surname that differ."""
+    if len(a) > len(b):
+        a, b = b, a
+    if not a:
+        return 0.0
+    if len(a) == 1:
+        return EQUAL if _sound_alike(a[0], b[-1]) or a[0] in b else 0.0
+    # The surname may be the last word but one, as in Spanish.
+    surname = next((n for n in range(len(b) - 1, 0, -1) if _sound_alike(a[-1], b[n])), 0)
+    if surname:
+        rest = list(b[:surname])
+        for word in a[:-1]:
+            fitting = next((n for n, other in enumerate(rest) if _may_be_one(word, other)), None)
+            if fitting is None:
+                return 0.0
+            del rest[: fitting + 1]
+        return EQUAL
+    if set(a) <= set(b):
+        return EQUAL
+    # A surname may change.
+    return HALF if a[0] == b[0] and len(a[0]) > 1 else 0.0
+
+
+def _may_be_one(a: str, b: str) -> bool:
+    """Return whether two given names may be one: equal, an initial, the beginning, or the same sounds."""
+    return (
+        a[0] == b[0] and (a.startswith(b) or b.startswith(a))
+        if min(len(a), len(b)) < 4
+        else _sound_alike(a, b)
+    )
+
+
+def _sound_alike(a: str, b: str) -> bool:
+    if a == b or heard(a) == heard(b):
+        return True
+    sound = consonants(a)
+    return len(sound) >= _LONG_KEY and sound == consonants(b)
+
+
+def _of_things(
+    a: str, b: str, words: Sequence[str], others: Sequence[str], written: Mapping[str, str]
+) -> float:
+    first, second = _YEAR.sub("", a), _YEAR.sub("", b)
+    for short, long in ((first, second), (second, first)):
+        is_short = (
+            " " not in short
+            and " " in long
+            and is_acronym(_YEAR.sub("", written.get(a if short is first else b, "")))
+        )
+        if is_short and acronym_letters(short) in initials(long.split()):
+            return EQUAL
+    if _begins_with_initials(first.split(), second.split()) or _begins_with_initials(
+        second.split(), first.split()
+    ):
+        return EQUAL
+    mine, theirs = set(words), set(others)
+    numbers = [frozenset(filter(str.isdigit, some)) for some in (mine, theirs)]
+    if all(numbers) and numbers[0] != numbers[1]:
+        return 0.0
+    # Words of two languages are no opposites.
+    if mine & theirs and names_conflict(
+        *(" ".join(sorted(some - number)) for some, number in zip((mine, theirs), numbers, strict=True)),
+        of_people=False,
+    ):
+        return 0.0
+    shared = {word for word in mine & theirs if word not in CLASS_OF_NOUN}
+    if shared and (mine <= theirs or theirs <= mine):
+        return EQUAL
+    letters = sorted((skeleton(a), skeleton(b)), key=len)
+    if len(letters[0]) >= _PREFIX and letters[1].startswith(letters[0]):
+        return EQUAL
+    n_shared = len(mine & theirs)
+    if shared and n_shared >= HALF * max(len(mine), len(theirs)):
+        return HALF
+    alike = shared or any(
+        x[:_STEM] == y[:_STEM] and (x + y).isalpha() and min(len(x), len(y)) > _STEM
+        for x in mine - theirs
+        for y in theirs - mine
+    )
+    return SOME if alike else 0.0
+
+
+def _begins_with_initials(short: Sequence[str], long: Sequence[str]) -> bool:
+    """Return whether the first word of a name has the initials of the words that another has in its place.
+
+    >>> _begins_with_initials(["ac", "marvale"], ["athletic", "club", "marvale"])
+    True
+    """
+    n = len(long) - len(short) + 1
+    return (
+        1 < n == len(short[0])
+        and len(short) > 1
+        and list(short[1:]) == list(long[n:])
+        and short[0] == "".join(word[0] for word in long[:n])
+    )

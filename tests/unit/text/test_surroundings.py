@@ -1,0 +1,23 @@
+"""The words of a text around a name."""
+
+from polygraph.text.surroundings import around
+
+
+def test_a_long_passage_is_cut_between_words_around_the_name():
+    text = "Word. " * 100 + "Then Anna Vane came. " + "word " * 100
+    found = around(text, "Anna Vane", max_chars=60)
+    assert found == "Then Anna Vane came. word word word word word word word word …"
+
+
+def test_a_sentence_that_is_too_long_is_cut_before_the_name():
+    text = "It rained. " + "word " * 100 + "Anna Vane " + "word " * 100
+    found = around(text, "Anna Vane", max_chars=60)
+    assert found.startswith("… word")
+    assert "Anna Vane" in found
+    assert len(found) <= 64
+
+
+def test_a_name_in_another_case_is_found():
+    assert around("Выписала больного из Боткинской больницы.", "Боткинская больница")
+    assert around("Anna Vaneford came.", "Vane") == "Anna Vaneford came."
+    assert around("Anna came.", " ") == ""

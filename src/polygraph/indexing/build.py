@@ -91,16 +91,14 @@ _SIDE_BY_SIDE = (
 )
 """Layers that stand together in `LAYERS` and of which some mostly wait for an endpoint."""
 _LATER = {
-    "fact_vectors": "name_vectors",
-    "predicate_vectors": "fact_vectors",
-    "description_vectors": "entity_vectors",
-    "relation_vectors": "description_vectors",
-    "synonyms": "reports",
+    "fact_vectors": ("name_vectors",),
+    "predicate_vectors": ("fact_vectors",),
+    "description_vectors": ("entity_vectors",),
+    "relation_vectors": ("description_vectors",),
+    "synonyms": ("predicate_vectors",),
+    "report_vectors": ("relation_vectors", "synonyms"),
 }
-"""Layers that wait for another one besides, since all of them at once would take memory and save no time.
-
-Reports take longer than all vectors, and two layers of vectors keep most calls of an endpoint busy.
-"""
+"""Layers that wait for others besides: all of them at once would take memory, and two keep an endpoint busy."""
 
 
 def build(
@@ -187,8 +185,6 @@ def build(
             seconds = _build_group(tasks, progress, told)
             is_intact.cache_clear()
             report.built |= seconds
-            # Otherwise the memory of the next layers would add to the peak of this one.
-            trim_heap(collect=max(seconds.values()) > _LONG_S)
         with store.transaction():
             store.set_manifest(manifest)
         report.notes = [*store.notes(), *sorted(told)]
@@ -234,6 +230,8 @@ def _build_group(
         taken[layer.name] = time.perf_counter() - started
         if problem := _record(task, n_rows, taken[layer.name]):
             told.add(problem)
+        # Otherwise the memory of the next layers would add to the peak of this one.
+        trim_heap(collect=taken[layer.name] > _LONG_S)
 
     if len(tasks) == 1:
         build_one(*tasks[0], progress)
@@ -241,7 +239,7 @@ def _build_group(
         side_by_side(
             {layer.name: partial(build_one, layer, task) for layer, task in tasks},
             progress,
-            after={layer.name: (*layer.rests_on, _LATER.get(layer.name, "")) for layer, _ in tasks},
+            after={layer.name: (*layer.rests_on, *_LATER.get(layer.name, ())) for layer, _ in tasks},
         )
     return {layer.name: taken[layer.name] for layer, _ in tasks}
 

@@ -11,7 +11,8 @@ parser  the rows of our extractor without a model, read from the texts; a row co
 
 The cases are in eight parts. `open` and `held-out` were made together, `fresh` and `fresh-blind` later; `unseen` and
 then `unseen-2`, `unseen-3` and `unseen-4` were written before the rules were read or changed; each was resolved once,
-and opened after that. `--errors` shows no held-out or blind case; they estimate how the rules do on unseen ones. Intervals are 95% by bootstrap over cases.
+and opened after that. `--errors` shows no held-out or blind case; they estimate how the rules do on unseen ones.
+Intervals are 95% by bootstrap over cases.
 
 same name         one entity for each normalised name
 same name, type   one entity for each normalised name and type

@@ -210,6 +210,10 @@ class Merger:
             )
         return not why
 
+    def has_presumed(self, n: int) -> bool:
+        """Return whether a cluster is presumed to be one with another."""
+        return any(n in pair for pair in self._presumed)
+
     def keep_apart(self, a: int, b: int) -> None:
         """Record why two clusters that a rule compared are not one entity, if anything conflicts."""
         why, conflict = self.conflict(a, b)

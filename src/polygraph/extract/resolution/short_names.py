@@ -153,7 +153,9 @@ def _assign(
     open_ = [
         n
         for n in merger.numbers[base]
-        if merger.root(n) == n and (not is_person or _is_surname(merger.clusters[n], table))
+        if merger.root(n) == n
+        and not merger.has_presumed(n)
+        and (not is_person or _is_surname(merger.clusters[n], table))
     ]
     if of_given:
         open_ = [n for n in open_ if merger.clusters[n].attributes.titles & TITLES_BEFORE_GIVEN_NAMES]

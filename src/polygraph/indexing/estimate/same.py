@@ -30,7 +30,7 @@ from polygraph.text.tokens import count_tokens
 _PAIRS_PER_ENTITY = Range(0.05, 0.3, 0.5)
 """Pairs for each entity, where the documents are not read yet: 80 for 233 entities that a strong model extracted from
 49 documents of the sample collection, with a wide range."""
-_TOKENS_PER_PAIR = Range(100, 250, 600)
+_TOKENS_PER_PAIR = Range(100, 300, 600)
 """Tokens that are shown of an unknown pair."""
 _REPLY_TOKENS = 12
 """Of a reply, besides the number of each pair."""

@@ -73,10 +73,6 @@ _SIDE_BY_SIDE = (
     frozenset({"lexical", "names", "chunk_vectors", "graph"}),
     frozenset(
         {
-            "mentions",
-            "facts",
-            "descriptions",
-            "communities",
             "entity_vectors",
             "name_vectors",
             "description_vectors",
@@ -84,21 +80,11 @@ _SIDE_BY_SIDE = (
             "fact_vectors",
             "predicate_vectors",
             "reports",
-            "synonyms",
-            "report_vectors",
         }
     ),
+    frozenset({"synonyms", "report_vectors"}),
 )
-"""Layers that stand together in `LAYERS` and of which some mostly wait for an endpoint."""
-_LATER = {
-    "fact_vectors": ("name_vectors",),
-    "predicate_vectors": ("fact_vectors",),
-    "description_vectors": ("entity_vectors",),
-    "relation_vectors": ("description_vectors",),
-    "synonyms": ("predicate_vectors",),
-    "report_vectors": ("relation_vectors", "synonyms"),
-}
-"""Layers that wait for others besides: all of them at once would take memory, and two keep an endpoint busy."""
+"""Layers that stand together in `LAYERS` and mostly wait for an endpoint; all but the last only read the store."""
 
 
 def build(
@@ -152,15 +138,11 @@ def build(
         told: set[str] = set()
         for group in _groups(models):
             tasks = []
-            again = set[str]()
             for layer in group:
                 name = layer.name
                 if name not in wanted:
                     continue
-                # A layer that is built again has the same version, so those above look as if they were up to date.
-                if name in rebuild or not again.isdisjoint(layer.rests_on):
-                    again.add(name)
-                elif name in up_to_date(store, manifest, is_intact):
+                if name not in rebuild and name in up_to_date(store, manifest, is_intact):
                     continue
                 if name in store.layers():
                     on_change()
@@ -185,6 +167,8 @@ def build(
             seconds = _build_group(tasks, progress, told)
             is_intact.cache_clear()
             report.built |= seconds
+            # Otherwise the memory of the next layers would add to the peak of this one.
+            trim_heap(collect=max(seconds.values()) > _LONG_S)
         with store.transaction():
             store.set_manifest(manifest)
         report.notes = [*store.notes(), *sorted(told)]
@@ -211,7 +195,7 @@ def _groups(models: Models) -> list[list[Layer]]:
 def _build_group(
     tasks: Sequence[tuple[Layer, LayerTask]], progress: Progress, told: set[str]
 ) -> dict[str, float]:
-    """Build the layers of a group and record each that is finished, also if another fails.
+    """Build the layers of a group and record those that are finished, also if another fails.
 
     Args:
         tasks: the layers.
@@ -221,27 +205,24 @@ def _build_group(
     Returns:
         The seconds that each layer took.
     """
-    taken: dict[str, float] = {}
+    done: dict[str, tuple[int, float]] = {}
 
     def build_one(layer: Layer, task: LayerTask, shared: Progress) -> None:
         task.progress = shared
         started = time.perf_counter()
         n_rows = layer.build(task)
-        taken[layer.name] = time.perf_counter() - started
-        if problem := _record(task, n_rows, taken[layer.name]):
-            told.add(problem)
-        # Otherwise the memory of the next layers would add to the peak of this one.
-        trim_heap(collect=taken[layer.name] > _LONG_S)
+        done[layer.name] = n_rows, time.perf_counter() - started
 
-    if len(tasks) == 1:
-        build_one(*tasks[0], progress)
-    else:
-        side_by_side(
-            {layer.name: partial(build_one, layer, task) for layer, task in tasks},
-            progress,
-            after={layer.name: (*layer.rests_on, *_LATER.get(layer.name, ())) for layer, _ in tasks},
-        )
-    return {layer.name: taken[layer.name] for layer, _ in tasks}
+    try:
+        if len(tasks) == 1:
+            build_one(*tasks[0], progress)
+        else:
+            side_by_side([partial(build_one, *each) for each in tasks], progress)
+    finally:
+        for layer, task in tasks:
+            if layer.name in done:
+                told |= {_record(task, *done[layer.name])} - {""}
+    return {layer.name: done[layer.name][1] for layer, _ in tasks}
 
 
 def _record(task: LayerTask, n_rows: int, seconds: float) -> str:

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -210,7 +209,6 @@ class Connection:
     ) -> None:
         self.folder = folder
         self.before_change: Callable[[], None] = _nothing
-        self._one_transaction = threading.RLock()
         try:
             if schema is not None:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -243,19 +241,18 @@ class Connection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Apply all changes made inside, or none if an exception leaves the block; threads wait for each other."""
-        with self._one_transaction:
-            try:
-                self.before_change()
-                self._db.execute("BEGIN IMMEDIATE")
-                yield
-                self._db.execute("COMMIT")
-            except BaseException as error:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                if isinstance(error, _UNREADABLE):
-                    raise explain_storage(error, self.folder) from error
-                raise
+        """Apply all changes made inside, or none if an exception leaves the block."""
+        try:
+            self.before_change()
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if isinstance(error, _UNREADABLE):
+                raise explain_storage(error, self.folder) from error
+            raise
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run a statement that changes something; errors are explained by the transaction around it."""

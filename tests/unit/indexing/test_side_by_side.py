@@ -24,11 +24,11 @@ def test_layers_run_at_the_same_time_and_the_progress_by_one_thread_at_a_time():
 
         return run
 
-    side_by_side({stage: build(stage) for stage in "abc"}, progress)
+    side_by_side([build("a"), build("b"), build("c")], progress)
     assert sorted(seen) == [(stage, n, 2) for stage in "abc" for n in (1, 2)]
 
 
-@pytest.mark.parametrize("failing", ["first", "last"])
+@pytest.mark.parametrize("failing", [0, 1])
 def test_the_first_error_stops_the_other_layers_and_is_raised(failing):
     ended = []
 
@@ -41,7 +41,8 @@ def test_the_first_error_stops_the_other_layers_and_is_raised(failing):
             time.sleep(0.001)
         ended.append("never")
 
-    builds = {name: fail if name == failing else go_on for name in ("first", "last")}
+    builds = [go_on, go_on]
+    builds[failing] = fail
     with pytest.raises(OSError, match="the disk is full"):
         side_by_side(builds, no_progress)
     assert not ended
@@ -58,46 +59,5 @@ def test_an_interrupt_in_the_last_layer_stops_the_others():
             time.sleep(0.001)
 
     with pytest.raises(KeyboardInterrupt):
-        side_by_side({"first": go_on, "second": go_on, "last": interrupted}, no_progress)
+        side_by_side([go_on, go_on, interrupted], no_progress)
     assert not [each for each in threading.enumerate() if each.name == "polygraph-layer"]
-
-
-def test_a_layer_begins_when_those_that_it_rests_on_are_there_and_not_later():
-    begun, go = {name: threading.Event() for name in "abcd"}, threading.Event()
-    order = []
-
-    def build(name):
-        def run(shared):
-            begun[name].set()
-            if name == "a":
-                assert begun["d"].wait(10), "d rests on b only"
-                assert not begun["c"].is_set()
-                go.set()
-            elif name == "d":
-                assert go.wait(10)
-            order.append(name)
-
-        return run
-
-    after = {"c": ["a", "elsewhere"], "d": ["b"]}
-    side_by_side({name: build(name) for name in "abcd"}, no_progress, after)
-    assert order[0] == "b"
-    assert sorted(order[1:]) == ["a", "c", "d"]
-
-
-@pytest.mark.parametrize("last", ["dependent", "other"])
-def test_a_layer_does_not_begin_if_one_that_it_rests_on_failed(last):
-    begun = []
-
-    def fail(shared):
-        raise OSError("the disk is full")
-
-    builds = {
-        "failing": fail,
-        "dependent": lambda shared: begun.append("dependent"),
-        "other": lambda shared: None,
-    }
-    builds[last] = builds.pop(last)
-    with pytest.raises(OSError, match="the disk is full"):
-        side_by_side(builds, no_progress, {"dependent": ["failing"]})
-    assert not begun

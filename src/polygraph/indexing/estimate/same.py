@@ -48,7 +48,7 @@ def same_line(state: EstimateState, chat: ChatModel, n_entities: Range) -> Line 
     max_pairs = int(state.plan.manifest.same.rpartition(":")[2] or 0)
     if not max_pairs:
         return None
-    if all(window.id in state.corpus.extractions for window in state.corpus.windows):
+    if all(window.id in state.extractions for window in state.corpus.windows):
         return _counted(state, chat, max_pairs)
     n_pairs = Range(*(min(max_pairs, n) for n in low_mid_high(_PAIRS_PER_ENTITY * n_entities)))
     calls = Range(*(-(-n // PAIRS_PER_CALL) for n in low_mid_high(n_pairs.rounded())))
@@ -64,7 +64,7 @@ def same_line(state: EstimateState, chat: ChatModel, n_entities: Range) -> Line 
 def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | None:
     """Return the line for documents that are all read: their names are resolved, and the requests are written."""
     windows = {window.id: window for window in state.corpus.windows}
-    extractions = [state.corpus.extractions[window.id] for window in state.corpus.windows]
+    extractions = [state.extractions[window.id] for window in state.corpus.windows]
     mentions = [
         Mention(
             document=windows[e.window].document,

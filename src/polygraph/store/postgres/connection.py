@@ -72,7 +72,7 @@ class PostgresConnection:
     def __init__(self, url: DatabaseUrl, *, read_only: bool) -> None:
         self.url, self._read_only = url, read_only
         self._db = connect(url)
-        self._lock, self._one_transaction = threading.RLock(), threading.RLock()
+        self._lock = threading.RLock()
         self._cursor_numbers = count()
         self._unclosed: list[str] = []
         self._columns: dict[str, tuple[str, ...]] = {}
@@ -101,16 +101,15 @@ class PostgresConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Apply all changes made inside, or none if an exception leaves the block; threads wait for each other."""
-        with self._one_transaction:
-            self.execute("BEGIN")
-            try:
-                yield
-                self.execute("COMMIT")
-            except BaseException:
-                if not self._db.broken and not self._db.closed:
-                    self.execute("ROLLBACK")
-                raise
+        """Apply all changes made inside, or none if an exception leaves the block."""
+        self.execute("BEGIN")
+        try:
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            if not self._db.broken and not self._db.closed:
+                self.execute("ROLLBACK")
+            raise
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run a statement that changes something."""

@@ -30,6 +30,8 @@ from polygraph.text.tokens import count_tokens
 _PAIRS_PER_ENTITY = Range(0.05, 0.3, 0.5)
 """Pairs for each entity, where the documents are not read yet: 80 for 233 entities that a strong model extracted from
 49 documents of the sample collection, with a wide range."""
+_MARGIN = 0.1
+"""Pairs for each entity that what is read may lack."""
 _TOKENS_PER_PAIR = Range(100, 300, 600)
 """Tokens that are shown of an unknown pair."""
 _REPLY_TOKENS = 12
@@ -48,42 +50,24 @@ def same_line(state: EstimateState, chat: ChatModel, n_entities: Range) -> Line 
     max_pairs = int(state.plan.manifest.same.rpartition(":")[2] or 0)
     if not max_pairs:
         return None
-    if all(window.id in state.extractions for window in state.corpus.windows):
+    if all(window.id in state.corpus.extractions for window in state.corpus.windows):
         return _counted(state, chat, max_pairs)
-    n_pairs = Range(*(min(max_pairs, n) for n in low_mid_high(_PAIRS_PER_ENTITY * n_entities)))
+    rate, basis = _pairs_per_entity(state)
+    n_pairs = Range(*(min(max_pairs, n) for n in low_mid_high(rate * n_entities)))
     calls = Range(*(-(-n // PAIRS_PER_CALL) for n in low_mid_high(n_pairs.rounded())))
     instructions = sum(count_tokens(message.content) for message in same_request([]).messages)
     return priced_line(
         STAGE, chat.name, state.price(chat), calls, calls * instructions + n_pairs * _TOKENS_PER_PAIR,
         calls * _REPLY_TOKENS + n_pairs * _TOKENS_PER_NUMBER,
-        basis="a guess: how many names the rules leave undecided is known after extraction; at most "
-        f"{count_noun(max_pairs, 'pair')}",
+        basis=f"{basis}; at most {count_noun(max_pairs, 'pair')}",
     )  # fmt: skip
 
 
 def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | None:
     """Return the line for documents that are all read: their names are resolved, and the requests are written."""
     windows = {window.id: window for window in state.corpus.windows}
-    extractions = [state.extractions[window.id] for window in state.corpus.windows]
-    mentions = [
-        Mention(
-            document=windows[e.window].document,
-            window=e.window,
-            name=r.name,
-            type=r.type,
-            description=r.description,
-        )
-        for e in extractions
-        for r in e.entities
-    ]
-    by_model = state.plan.manifest.by_model
-    found = resolve(
-        mentions,
-        embed=_no_vectors,
-        relations=[r for e in extractions for r in name_relations([e])],
-        by_model=by_model,
-        asks=True,
-    )
+    extractions = [state.corpus.extractions[window.id] for window in state.corpus.windows]
+    found = _resolved(extractions, windows, by_model=state.plan.manifest.by_model)
     pairs = {pair.entities: pair for pair in found.pairs if pair.decision != "apart"}
     chosen = [pairs[entities] for entities in sorted(pairs)][:max_pairs]
     if not chosen:
@@ -98,6 +82,45 @@ def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | No
         Range.with_relative_error(writes, 0.5), free=len(requests) - len(paid),
         basis=f"{count_noun(len(chosen), 'pair')} of names that the rules leave undecided",
     )  # fmt: skip
+
+
+def _pairs_per_entity(state: EstimateState) -> tuple[Range, str]:
+    """Return how many pairs there are for each entity, and how that is known: from what is read, if anything."""
+    known = {**state.corpus.extractions, **state.extractions}
+    windows = {window.id: window for window in state.corpus.windows if window.id in known}
+    found = _resolved([known[i] for i in windows], windows, by_model=state.plan.manifest.by_model)
+    n_entities = len(set(found.entity_of.values()))
+    if not n_entities:
+        return _PAIRS_PER_ENTITY, "a guess: how many names are in doubt is known after extraction"
+    rate = sum(pair.decision != "apart" for pair in found.pairs) / n_entities
+    # Names of documents that are still to be read meet more of their kind.
+    return Range(
+        rate / 2, rate, 2 * rate + _MARGIN
+    ), f"as in the {count_noun(len(windows), 'window')} that are read"
+
+
+def _resolved(
+    extractions: Sequence[Extraction], windows: Mapping[str, Window], *, by_model: bool
+) -> Resolution:
+    """Return the entities of rows, with the pairs that are asked about."""
+    mentions = [
+        Mention(
+            document=windows[e.window].document,
+            window=e.window,
+            name=r.name,
+            type=r.type,
+            description=r.description,
+        )
+        for e in extractions
+        for r in e.entities
+    ]
+    return resolve(
+        mentions,
+        embed=_no_vectors,
+        relations=[r for e in extractions for r in name_relations([e])],
+        by_model=by_model,
+        asks=True,
+    )
 
 
 def _in_context(

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from polygraph.text.claims.amounts import is_close, is_computed
-from polygraph.text.claims.folding import plain
+from polygraph.text.claims.folding import fold_all, plain
 from polygraph.text.claims.repeats import sentences
 from polygraph.text.claims.tokens import Token, tokens
 from polygraph.text.language import detect_language
@@ -12,6 +13,8 @@ from polygraph.text.words import content_stems
 
 _MIN_SHARED = 0.8
 """Share of the rest of a claim's tokens that the sentence must contain."""
+_MAX_WITH_IT = 0.5
+"""Largest share that a sentence with the name or number may have of the rest, as a share of the greatest one."""
 _MIN_TOKENS = 2
 """Tokens of the rest."""
 
@@ -27,24 +30,58 @@ def substituted(claim: str, shown: str) -> str:
     said = tokens(claim, german=german)
     if not _MIN_TOKENS < len(said) <= 20:
         return ""
-    parts = [(sentence, tokens(sentence, german=german)) for sentence in sentences(shown)]
+    near, far = _divided(said, shown)
+    parts = [(sentence, tokens(sentence, german=german)) for sentence in near]
     for n, token in enumerate(said):
         if token.kind == "word" or (token.kind == "number" and is_computed(claim)):
             continue
         rest = [t.key for t in said if t is not token]
         reach = [(_share(rest, there), sentence, there) for sentence, there in parts]
+        best = max((share for share, _, _ in reach), default=0.0)
+        if best < _MIN_SHARED:
+            continue
         with_it = [share for share, _, there in reach if any(_names(t, token) for t in there)]
-        best = max(share for share, _, _ in reach)
-        if (
-            best < _MIN_SHARED
-            or (not with_it and token.kind == "name")
-            or max(with_it, default=0.0) > 0.5 * best
-        ):
+        if max(with_it, default=0.0) > _MAX_WITH_IT * best:
+            continue
+        if token.kind == "name" and not with_it and not _stands_in(token, far, german=german):
             continue
         close = [(sentence, there) for share, sentence, there in reach if share >= best]
         if all(_in_place_of(n, said, claim, there, sentence) for sentence, there in close):
             return f"the {token.kind} {token.written}"
     return ""
+
+
+def _divided(said: Sequence[Token], shown: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """Divide the sentences of a text into those that may have enough of a claim to matter, and the others, folded.
+
+    Most of hundreds of sentences have next to nothing of it, so they need not be read word by word.
+    """
+    # A stem is its word but for an ending: a sentence has at most as many of the words as it has of their roots.
+    roots = [token.key[:-1] for token in said if token.kind != "number"]
+    least = _MAX_WITH_IT * _MIN_SHARED * (len(said) - 1) - (len(said) - len(roots))
+    near: list[str] = []
+    far: list[tuple[str, str]] = []
+    for sentence, folded in zip(sentences(shown), _folded(shown), strict=True):
+        if sum(root in folded for root in roots) >= least:
+            near.append(sentence)
+        else:
+            far.append((sentence, folded))
+    return near, far
+
+
+@lru_cache(maxsize=64)
+def _folded(shown: str) -> tuple[str, ...]:
+    return tuple(fold_all(sentences(shown)))
+
+
+def _stands_in(name: Token, folded_sentences: Sequence[tuple[str, str]], *, german: bool) -> bool:
+    """Return whether any of some sentences has a part of a name."""
+    words = [plain(word) for word in name.written.split()]
+    return any(
+        any(_names(other, name) for other in tokens(sentence, german=german))
+        for sentence, folded in folded_sentences
+        if any(word in folded for word in words)
+    )
 
 
 def _share(rest: Sequence[str], there: Sequence[Token]) -> float:

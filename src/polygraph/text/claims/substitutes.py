@@ -1,7 +1,7 @@
 """A name or number of a claim that stands in the place of another one in the sentence that the claim repeats."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 
 from polygraph.text.claims.amounts import is_close, is_computed
@@ -32,11 +32,12 @@ def substituted(claim: str, shown: str) -> str:
         return ""
     near, far = _divided(said, shown)
     parts = [(sentence, tokens(sentence, german=german)) for sentence in near]
+    keys = [{token.key for token in there} for _, there in parts]
     for n, token in enumerate(said):
         if token.kind == "word" or (token.kind == "number" and is_computed(claim)):
             continue
         rest = [t.key for t in said if t is not token]
-        reach = [(_share(rest, there), sentence, there) for sentence, there in parts]
+        reach = [(_share(rest, some), *part) for some, part in zip(keys, parts, strict=True)]
         best = max((share for share, _, _ in reach), default=0.0)
         if best < _MIN_SHARED:
             continue
@@ -84,17 +85,23 @@ def _stands_in(name: Token, folded_sentences: Sequence[tuple[str, str]], *, germ
     )
 
 
-def _share(rest: Sequence[str], there: Sequence[Token]) -> float:
-    keys = {t.key for t in there}
-    return sum(key in keys for key in rest) / len(rest)
+def _share(rest: Sequence[str], there: Set[str]) -> float:
+    return sum(key in there for key in rest) / len(rest)
 
 
 def _names(token: Token, other: Token) -> bool:
     """Return whether a token has a part of a name, or the number."""
     if token.kind == "number":
         return token.key == other.key
-    one, two = ({plain(w) for w in t.written.split()} for t in (token, other))
-    return other.kind == "name" and (one <= two or two <= one)
+    if other.kind != "name":
+        return False
+    one, two = _name_words(token.written), _name_words(other.written)
+    return one <= two or two <= one
+
+
+@lru_cache(maxsize=4_096)
+def _name_words(name: str) -> frozenset[str]:
+    return frozenset(plain(word) for word in name.split())
 
 
 def _in_place_of(n: int, said: Sequence[Token], claim: str, there: Sequence[Token], sentence: str) -> bool:

@@ -2,7 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from polygraph.extract.lexicon import FULL_NAMES
 from polygraph.extract.resolution.given_names import are_translated
@@ -30,17 +31,19 @@ def given_names_conflict(first: Iterable[str], second: Iterable[str]) -> bool:
     >>> given_names_conflict(["e tanaka"], ["emi tanaka"]), given_names_conflict(["karla vondrick"], ["karla hale"])
     (False, False)
     """
-    ours, theirs = _given_by_surname(first), _given_by_surname(second)
+    ours, theirs = _given_by_surname(frozenset(first)), _given_by_surname(frozenset(second))
     return any(
         not any(_may_be_one(x, y) for x in ours[surname] for y in theirs[surname])
         for surname in ours.keys() & theirs.keys()
     )
 
 
-def _given_by_surname(bases: Iterable[str]) -> dict[str, list[list[str]]]:
+# An entity is compared with several others.
+@lru_cache(maxsize=16_384)
+def _given_by_surname(bases: frozenset[str]) -> Mapping[str, list[list[str]]]:
     """Return the given names before each surname, without names that have only initials."""
     found: dict[str, list[list[str]]] = defaultdict(list)
-    for base in bases:
+    for base in sorted(bases):
         *given, surname = fold(base).split()
         if (
             given

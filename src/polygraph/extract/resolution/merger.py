@@ -71,6 +71,10 @@ class Merger:
         self.n_merges = 0
         """Clusters that were merged into others: as long as it stays the same, a rule finds what it found before."""
         self._presumed: set[frozenset[int]] = set()
+        self._windows_of: dict[int, tuple[int, Array]] = {}
+        """Windows of clusters that are compared, each with the size that the cluster had."""
+        self._names_by_cluster: dict[int, tuple[int, frozenset[str]]] = {}
+        """Base names of these clusters, in the same way."""
         self._parent = list(range(len(clusters)))
         self._cluster_of_row = np.zeros(len(table), dtype=np.int32)
         self._apart: dict[int, set[int]] = defaultdict(set)
@@ -238,7 +242,11 @@ class Merger:
         return bool(len(np.intersect1d(first, second, assume_unique=True)))
 
     def _windows(self, n: int) -> Array:
-        return self.table.windows(self.clusters[n].rows)
+        size, found = self._windows_of.get(n, (0, None))
+        if found is None or size != self.clusters[n].size:
+            found = self.table.windows(self.clusters[n].rows)
+            self._windows_of[n] = (self.clusters[n].size, found)
+        return found
 
     def evidence(self, a: int, b: int) -> tuple[float, str]:
         """Return the amount of evidence that two clusters are one entity, 0 for none, and a text that names it."""
@@ -292,11 +300,15 @@ class Merger:
         clusters = [self.clusters[self.root(n)] for n in (a, b)]
         if not self.table.by_model or any(kind_of_type(c.majority_type()) != "person" for c in clusters):
             return False
-        first, second = (
-            {self.table.base(row) for row in self.table.first_of_each_spelling(cluster.rows)}
-            for cluster in clusters
-        )
-        return given_names_conflict(first, second)
+        return given_names_conflict(*(self._names_of(self.root(n)) for n in (a, b)))
+
+    def _names_of(self, n: int) -> frozenset[str]:
+        size, found = self._names_by_cluster.get(n, (0, frozenset()))
+        if size != self.clusters[n].size:
+            rows = self.table.first_of_each_spelling(self.clusters[n].rows)
+            found = frozenset(self.table.base(row) for row in rows)
+            self._names_by_cluster[n] = (self.clusters[n].size, found)
+        return found
 
     def same_kind(self, a: int, b: int) -> bool:
         """Return whether the types of two clusters are of one kind, or one of them says nothing."""

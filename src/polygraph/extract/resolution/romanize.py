@@ -78,6 +78,8 @@ def sounds(name: str) -> str:
     return "".join(_SOUNDS.get(group, group) for group in _GROUPS.findall(text))
 
 
+# A name is compared with several others.
+@lru_cache(maxsize=16_384)
 def consonants(name: str, *, abjad: bool = False) -> str:
     """Return the consonants of `sounds`, none twice in a row.
 
@@ -96,6 +98,7 @@ def consonants(name: str, *, abjad: bool = False) -> str:
     return re.sub(r"(.)\1+", r"\1", re.sub(silent, "", found))
 
 
+@lru_cache(maxsize=16_384)
 def heard(name: str) -> str:
     """Return `sounds` without repeated letters.
 

@@ -87,7 +87,7 @@ def apply_answers(
 
     Returns:
         The entities; of two that merge, that with more mentions keeps its id, of presumed ones the longer name. A pair
-        that is not the same is `apart` by the rule ``model``, and presumed pairs of which no answer says so are merged.
+        that is not the same is `apart` by the rule ``model``; a presumed pair is merged unless an answer parts it.
     """
     group = _Groups(resolved, cannot_link)
     for pair, same in answers.items():

@@ -167,7 +167,8 @@ def _confirm(
     except UnusableReply as error:
         problem = f"the reply of the model could not be used: {error.problem}"
     else:
-        checked = _check_reply(question, reply, retrieval, index, models)
+        # By rules: another call would have no time limit.
+        checked = _check_reply(question, reply, retrieval, index, replace(models, citation_check="rules"))
         problem = _fault(question, checked, len(retrieval.evidence))
         if not problem:
             return checked, retrieval

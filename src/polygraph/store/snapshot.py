@@ -336,21 +336,22 @@ class Snapshot:
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of name and descriptions with a unit vector."""
-        (found,) = self.search_entities_each(vector[None], [k])
-        return found
-
-    def search_entities_each(self, vectors: Vectors, ks: Sequence[int]) -> list[list[Hit]]:
-        """Return for each of some unit vectors, shape ``(m, dimension)``, the best entities, so many as it wants."""
-        return self._vectors("entity_vectors").search_each(vectors, ks, self._filter.entities)
+        return self._vectors("entity_vectors").search(vector, k, self._filter.entities)
 
     def search_each(
         self,
         layer: Literal["entity_vectors", "name_vectors", "description_vectors"],
         vectors: Vectors,
-        k: int,
+        ks: Sequence[int],
     ) -> list[list[Hit]]:
-        """Return the `k` best entities for each of some unit vectors, as the search of the layer does for one."""
-        return self._vectors(layer).search_each(vectors, [k] * len(vectors), self._filter.entities)
+        """Return for each of some unit vectors the best entities, so many as it wants, as the search of the layer does.
+
+        Args:
+            layer: whose vectors are searched.
+            vectors: shape ``(m, dimension)``.
+            ks: how many entities each vector wants.
+        """
+        return self._vectors(layer).search_each(vectors, ks, self._filter.entities)
 
     def search_names(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of their names."""

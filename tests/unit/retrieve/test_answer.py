@@ -357,6 +357,14 @@ def test_what_rules_found_is_a_draft_that_the_model_may_correct(retrieval, index
     assert requests[0].time_limit_s == 9.0
 
 
+def test_what_a_small_model_confirms_is_checked_by_rules_so_that_the_time_limit_holds(retrieval, index):
+    chat = ScriptedChat(replies={"answer_confirm": lambda _: "Tobias Wren bought the fog horn [2]."})
+    models = replace(hashed_models(chat), confirm_time_limit_s=9.0, citation_check="model")
+    found = answer(QUESTION, retrieval, index, models)
+    assert [c.n for c in found.citations] == [2]
+    assert len(chat.requests) == 1
+
+
 def late(_):
     raise TimeoutError("late")
 

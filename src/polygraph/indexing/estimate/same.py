@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from polygraph.extract.resolution.records import Mention, PairDecision, Resolution
+from polygraph.extract.resolution.records import PairDecision, Resolution
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
+from polygraph.indexing.estimate.simulated_graph import mentions_of
 from polygraph.indexing.row_cache import name_relations
 from polygraph.models import ChatModel
 from polygraph.models.calls import request_key
@@ -103,19 +104,8 @@ def _resolved(
     extractions: Sequence[Extraction], windows: Mapping[str, Window], *, by_model: bool
 ) -> Resolution:
     """Return the entities of rows, with the pairs that are asked about."""
-    mentions = [
-        Mention(
-            document=windows[e.window].document,
-            window=e.window,
-            name=r.name,
-            type=r.type,
-            description=r.description,
-        )
-        for e in extractions
-        for r in e.entities
-    ]
     return resolve(
-        mentions,
+        mentions_of(windows.values(), extractions),
         embed=_no_vectors,
         relations=[r for e in extractions for r in name_relations([e])],
         by_model=by_model,

@@ -61,7 +61,7 @@ def simulate_graph(
         embedded.extend(names)
         return np.zeros((len(names), 1), dtype=np.float32)
 
-    mentions = _mentions(windows, extractions)
+    mentions = mentions_of(windows, extractions)
     view = merge(extractions, resolve(mentions, embed=no_vectors, by_model=False).entity_of, order)
     divided = tuple(
         communities(
@@ -81,7 +81,8 @@ def simulate_graph(
     )
 
 
-def _mentions(windows: Sequence[Window], extractions: Iterable[Extraction]) -> list[Mention]:
+def mentions_of(windows: Iterable[Window], extractions: Iterable[Extraction]) -> list[Mention]:
+    """Return the entity rows of some windows as they are resolved, in the order of the extractions."""
     document = {w.id: w.document for w in windows}
     return [
         Mention(

@@ -194,7 +194,7 @@ class FastGraphRAG:
         some = [i for i in range(len(texts)) if i not in but and vectors[i].any()]
         ks = [1 if i < n_named else self.generic_k for i in some]
         found: dict[int, _Match] = {}
-        for i, hits in zip(some, index.search_entities_each(vectors[some], ks), strict=True):
+        for i, hits in zip(some, index.search_each("entity_vectors", vectors[some], ks), strict=True):
             least = self.named_similarity if i < n_named else self.generic_similarity
             similar = ((hit.n, (1 + hit.score) / 2) for hit in hits)
             found[i] = _Match(texts[i], tuple((n, round(s, 6)) for n, s in similar if s >= least))

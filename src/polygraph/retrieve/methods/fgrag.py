@@ -220,7 +220,7 @@ class FGRAG:
         return round_robin([[c for c in found if c.pass_name == name] for name in passes])
 
     def _match(self, vectors: Vectors, index: Snapshot) -> list[list[Hit]]:
-        return index.search_each(_LAYERS[self.match_by], vectors, self.n)
+        return index.search_each(_LAYERS[self.match_by], vectors, [self.n] * len(vectors))
 
     def _second(self, names: Sequence[Sequence[str]], index: Snapshot, models: Models) -> list[list[Hit]]:
         """Search the strong context of each entity of the question with the names of its weak context."""

@@ -56,7 +56,7 @@ RESAMPLES = 2_000
 MIN_COSINE = 0.9
 MAX_PAIRS = 200
 """Pairs that a build asks about at most."""
-PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2", "unseen-3", "unseen-4", "unseen-5")
+PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2", "unseen-3", "unseen-4", "unseen-5", "unseen-6")
 SEEN = ("open", "fresh", "unseen", "unseen-2", "unseen-3", "unseen-4")  # whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
 

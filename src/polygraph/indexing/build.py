@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from polygraph.execution.protocol import Executor
-from polygraph.extract.nlp.workers import LocalExecutor
 from polygraph.indexing.chunk_layers import embed_chunks, index_words, number_chunks
 from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.description_layer import describe_graph
@@ -33,8 +32,9 @@ from polygraph.store.layers import dependents, up_to_date, versions, with_depend
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 
-_LONG_S = 1.0
-"""After a layer that took longer, memory is released thoroughly, which takes time itself."""
+_LONG_S = 10.0
+"""After a layer that took longer, garbage is collected before memory is released, which takes some dozens of
+milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def build(
                     processes=processes,
                     approximate_rows=approximate_rows,
                     pgvector_rows=pgvector_rows,
-                    executor=executor or LocalExecutor(),
+                    executor=executor,
                     rebuild=name in rebuild,
                     extract=extract,
                 )

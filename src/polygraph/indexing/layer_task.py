@@ -31,8 +31,8 @@ class LayerTask:
     progress: Progress
     processes: int
     """Workers for extraction without a model; 0: as many as pay off."""
-    executor: Executor
-    """Where extraction without a model runs."""
+    executor: Executor | None
+    """Where extraction without a model runs; None: on this machine."""
     rebuild: bool
     """Whether nothing of the earlier layer may be reused."""
     approximate_rows: int

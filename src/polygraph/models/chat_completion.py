@@ -217,8 +217,8 @@ class CompletionReader:
         content = message.get("content")
         if not isinstance(content, str | None):
             raise _malformed("content is not text")
-        thought = any(message.get(name) for name in ("reasoning_content", "reasoning"))
-        return self._take(content or ""), bool(content or thought)
+        moved = bool(content or message.get("reasoning_content") or message.get("reasoning"))
+        return self._take(content or ""), moved
 
     def _add_probabilities(self, given: object) -> None:
         """Add the log-probabilities of the tokens of a choice; anything malformed makes all of them unusable."""

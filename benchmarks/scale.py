@@ -250,7 +250,7 @@ def run_index(place: Path) -> dict[str, Any]:
     from polygraph.indexing import build, extraction
     from polygraph.workspace.index import Index
 
-    extraction._WITHOUT_MODEL["nlp"] = extract
+    extraction._without_model = lambda _: extract  # type: ignore[assignment]
     folder, lines = place / "index", place / "build.jsonl"
     began, wall = time.process_time(), time.perf_counter()
     clock = build.time = Clock(folder, lines)  # type: ignore[attr-defined,assignment]

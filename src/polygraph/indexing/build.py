@@ -8,10 +8,10 @@ that was stopped continues from what was committed.
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
+from pathlib import Path
 
 from polygraph.execution.protocol import Executor
-from polygraph.extract.nlp.workers import LocalExecutor
 from polygraph.indexing.chunk_layers import embed_chunks, index_words, number_chunks
 from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.description_layer import describe_graph
@@ -33,8 +33,9 @@ from polygraph.store.layers import dependents, up_to_date, versions, with_depend
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 
-_LONG_S = 1.0
-"""After a layer that took longer, memory is released thoroughly, which takes time itself."""
+_LONG_S = 10.0
+"""After a layer that took longer, garbage is collected before memory is released, which takes some dozens of
+milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +133,32 @@ def build(
     ):
         if store.manifest() not in (None, manifest):
             on_change()
-        is_intact = cache(lambda folder: not damage(folder, thorough=True))
         wanted = with_dependencies(layers)
+        # Nothing that a build does changes them.
+        current = versions(store, manifest)
+        intact: dict[Path, bool] = {}
+
+        def is_intact(folder: Path) -> bool:
+            if folder not in intact:
+                intact[folder] = not damage(folder, thorough=True)
+            return intact[folder]
+
         limit_arenas()
         told: set[str] = set()
         for group in _groups(models):
             tasks = []
+            ready = up_to_date(store, manifest, is_intact, current)
             for layer in group:
                 name = layer.name
                 if name not in wanted:
                     continue
-                if name not in rebuild and name in up_to_date(store, manifest, is_intact):
+                if name not in rebuild and name in ready:
                     continue
                 if name in store.layers():
                     on_change()
                 task = LayerTask(
                     layer=name,
+                    versions=current,
                     store=store,
                     manifest=manifest,
                     models=models,
@@ -155,7 +166,7 @@ def build(
                     processes=processes,
                     approximate_rows=approximate_rows,
                     pgvector_rows=pgvector_rows,
-                    executor=executor or LocalExecutor(),
+                    executor=executor,
                     rebuild=name in rebuild,
                     extract=extract,
                 )
@@ -165,7 +176,8 @@ def build(
             # The layer before used other models, or none.
             tasks[0][1].release_models()
             seconds = _build_group(tasks, progress, told)
-            is_intact.cache_clear()
+            # Reading what was just written would only find what the disk damages later.
+            intact |= {task.folder: True for _, task in tasks}
             report.built |= seconds
             # Otherwise the memory of the next layers would add to the peak of this one.
             trim_heap(collect=max(seconds.values()) > _LONG_S)
@@ -233,7 +245,6 @@ def _record(task: LayerTask, n_rows: int, seconds: float) -> str:
         if task.rebuild:
             # Its version is the same, so the layers above would not notice that it changed.
             store.forget_layers(dependents(task.layer))
-        version = versions(store, task.manifest)[task.layer]
-        store.put_layer(task.layer, version, n_rows, seconds)
+        store.put_layer(task.layer, task.version, n_rows, seconds)
         store.set_notes(task.layer, task.notes)
-        return store.put_vectors(task.layer, version, task.pgvector_rows)
+        return store.put_vectors(task.layer, task.version, task.pgvector_rows)

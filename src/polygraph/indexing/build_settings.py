@@ -6,8 +6,6 @@ from typing import Any, Literal, TypeAlias
 from polygraph.config import Settings
 from polygraph.errors import BadInput, IndexMismatch
 from polygraph.extract.llm import extractor as llm
-from polygraph.extract.nlp import extractor as nlp
-from polygraph.extract.nlp import noun_phrases as fast
 from polygraph.graph.cooccurrence import Pruning
 from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
@@ -135,8 +133,12 @@ def _extractor(
                 f"the graph of {place} was imported, and the extractor `fast`, which prunes the whole graph, "
                 "cannot read documents beside it. Use: --extractor nlp, or llm"
             )
+        from polygraph.extract.nlp import noun_phrases
+
         pruning = Pruning()
-        return f"{fast.identity()}:{pruning.identity}", asdict(pruning)
+        return f"{noun_phrases.identity()}:{pruning.identity}", asdict(pruning)
+    from polygraph.extract.nlp import extractor as nlp  # a build with a model does not load the rules
+
     return nlp.identity(), {}
 
 

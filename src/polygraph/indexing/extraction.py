@@ -7,14 +7,10 @@ from itertools import islice
 
 from polygraph.errors import NothingExtracted
 from polygraph.extract.llm import extractor as llm
-from polygraph.extract.nlp import extractor as nlp
-from polygraph.extract.nlp import noun_phrases as fast
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import Extraction, Window
 from polygraph.store.protocol import Store
 
-_WITHOUT_MODEL = {"nlp": nlp.extract, "fast": fast.extract}
-"""Extractors that need no chat model, by the beginning of their names."""
 _WINDOWS_READ = 512
 """Windows that are read from the store at once."""
 _WINDOWS_COMMITTED = 32
@@ -38,15 +34,31 @@ def extract_pending(task: LayerTask, on_document: Callable[[str, list[Extraction
     pending = task.store.extractions.pending(extractor) if extractor and task.extract else []
     if not pending:
         return
-    if extractor.partition(":")[0] in _WITHOUT_MODEL:
-        _extract_without_model(task, extractor, pending)
+    extract = _without_model(extractor)
+    if extract is not None:
+        _extract_without_model(task, extractor, pending, extract)
     elif task.models.chat is not None:
         _extract_with_model(task, extractor, pending, on_document)
     # Else the model is missing, as when a document is removed: windows that failed stay failed.
 
 
-def _extract_without_model(task: LayerTask, extractor: str, pending: Sequence[str]) -> None:
-    extract = _WITHOUT_MODEL[extractor.partition(":")[0]]
+def _without_model(extractor: str) -> Callable[..., Iterator[Extraction]] | None:
+    """Return the extraction that needs no chat model, imported only here because it loads all rules; else None."""
+    match extractor.partition(":")[0]:
+        case "nlp":
+            from polygraph.extract.nlp import extractor as nlp
+
+            return nlp.extract
+        case "fast":
+            from polygraph.extract.nlp import noun_phrases
+
+            return noun_phrases.extract
+    return None
+
+
+def _extract_without_model(
+    task: LayerTask, extractor: str, pending: Sequence[str], extract: Callable[..., Iterator[Extraction]]
+) -> None:
     count, done = task.counter(len(pending), "extraction"), 0
     for ids in _whole_documents(pending, _WINDOWS_HELD):
         found = extract(

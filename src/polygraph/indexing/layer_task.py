@@ -1,8 +1,7 @@
 """One layer that is being built: what its build function works with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from polygraph.execution.protocol import Executor
@@ -12,7 +11,6 @@ from polygraph.memory import trim_heap
 from polygraph.models import Models
 from polygraph.store.atomic_files import damage
 from polygraph.store.layer_folders import folder_of
-from polygraph.store.layers import versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 
@@ -25,14 +23,16 @@ class LayerTask:
     """What a build function gets; it returns the number of rows of the layer."""
 
     layer: str
+    versions: Mapping[str, str]
+    """The version that each layer has when it is built now."""
     store: Store
     manifest: Manifest
     models: Models
     progress: Progress
     processes: int
     """Workers for extraction without a model; 0: as many as pay off."""
-    executor: Executor
-    """Where extraction without a model runs."""
+    executor: Executor | None
+    """Where extraction without a model runs; None: on this machine."""
     rebuild: bool
     """Whether nothing of the earlier layer may be reused."""
     approximate_rows: int
@@ -44,10 +44,10 @@ class LayerTask:
     notes: list[str] = field(default_factory=list)
     """What is weaker in the layer than it could be; added by the build function."""
 
-    @cached_property
+    @property
     def version(self) -> str:
         """Version of the layer that is being built."""
-        return versions(self.store, self.manifest)[self.layer]
+        return self.versions[self.layer]
 
     @property
     def folder(self) -> Path:
@@ -71,7 +71,7 @@ class LayerTask:
 
     def folder_of(self, layer: str) -> Path:
         """Return the folder of a layer that this one rests on."""
-        return folder_of(self.store.folder, layer, versions(self.store, self.manifest)[layer])
+        return folder_of(self.store.folder, layer, self.versions[layer])
 
     def previous_folder(self) -> Path | None:
         """Return the folder of the layer as it was built before; None if it is damaged or must not be reused."""

@@ -1,22 +1,12 @@
 """File formats: which reader takes which file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent
 from polygraph.ingest.decode import clean, decode, read_bytes
 from polygraph.ingest.discover import SourceFile, suffix
-from polygraph.ingest.epub import read_epub
-from polygraph.ingest.html import declared_charset, read_html
-from polygraph.ingest.ipynb import read_ipynb
-from polygraph.ingest.mail import read_eml
-from polygraph.ingest.odt import read_odt
-from polygraph.ingest.office import read_docx, read_pptx, read_xlsx
-from polygraph.ingest.outlook import read_msg
-from polygraph.ingest.pdf import read_pdf
 from polygraph.ingest.plain_text import read_code, read_markdown, read_plain, read_rst
-from polygraph.ingest.rtf import read_rtf
-from polygraph.ingest.tables import read_csv, read_json, read_jsonl
 
 FORMATS: Mapping[str, str] = {
     ".txt": "txt", ".text": "txt", ".md": "md", ".markdown": "md", ".rst": "rst",
@@ -34,30 +24,8 @@ FORMATS: Mapping[str, str] = {
 }  # fmt: skip
 """Format by the suffix of a file's name; ``.gz`` may follow each."""
 
-_TEXT_READERS: Mapping[str, Callable[[str], FileContent]] = {
-    "txt": read_plain,
-    "md": read_markdown,
-    "rst": read_rst,
-    "html": read_html,
-    "csv": read_csv,
-    "tsv": lambda text: read_csv(text, delimiter="\t"),
-    "json": read_json,
-    "jsonl": read_jsonl,
-    "ipynb": read_ipynb,
-    "code": read_code,
-}
-BINARY_READERS: Mapping[str, Callable[[bytes, int], FileContent]] = {
-    "pdf": lambda data, _: read_pdf(data),
-    "docx": read_docx,
-    "pptx": read_pptx,
-    "xlsx": read_xlsx,
-    "epub": read_epub,
-    "eml": lambda data, _: read_eml(data),
-    "msg": lambda data, _: read_msg(data),
-    "odt": read_odt,
-    "rtf": lambda data, _: read_rtf(data),
-}
-"""Readers that take bytes and the largest unpacked size."""
+BINARY = frozenset({"pdf", "docx", "pptx", "xlsx", "epub", "eml", "msg", "odt", "rtf"})
+"""Read from bytes; every other format is text."""
 ARCHIVE = "zip"
 """Read as a folder."""
 TABULAR = frozenset({"csv", "tsv", "json", "jsonl", "xlsx"})
@@ -95,11 +63,86 @@ def read_file(file: SourceFile, max_bytes: int) -> tuple[FileContent, str]:
 
 def read_content(format: str, data: bytes, max_bytes: int) -> tuple[FileContent, str]:
     """Read the bytes of a file of a format, and return its encoding, as `read_file`."""
-    if format in BINARY_READERS:
-        return BINARY_READERS[format](data, max_bytes), ""
-    text, encoding = decode(data, declared_charset(data) if format == "html" else "")
+    if format in BINARY:
+        return _read_binary(format, data, max_bytes), ""
+    charset = ""
+    if format == "html":
+        from polygraph.ingest.html import declared_charset
+
+        charset = declared_charset(data)
+    text, encoding = decode(data, charset)
     if not text or text.isspace():
         raise BadInput("is empty")
     if format not in TABULAR:  # there, what looks like a line end may stand inside a field
         text = clean(text)
-    return _TEXT_READERS[format](text), "" if encoding == "utf-8" else encoding
+    return _read_text(format, text), "" if encoding == "utf-8" else encoding
+
+
+# A reader is imported for the first file of its format: most folders hold few formats.
+
+
+def _read_text(format: str, text: str) -> FileContent:
+    match format:
+        case "txt":
+            return read_plain(text)
+        case "md":
+            return read_markdown(text)
+        case "rst":
+            return read_rst(text)
+        case "code":
+            return read_code(text)
+        case "html":
+            from polygraph.ingest.html import read_html
+
+            return read_html(text)
+        case "ipynb":
+            from polygraph.ingest.ipynb import read_ipynb
+
+            return read_ipynb(text)
+    from polygraph.ingest.tables import read_csv, read_json, read_jsonl
+
+    match format:
+        case "csv":
+            return read_csv(text)
+        case "tsv":
+            return read_csv(text, delimiter="\t")
+        case "json":
+            return read_json(text)
+        case "jsonl":
+            return read_jsonl(text)
+    raise ValueError(f"no text format {format!r}")
+
+
+def _read_binary(format: str, data: bytes, max_bytes: int) -> FileContent:
+    """Read bytes, which are unpacked to at most `max_bytes`."""
+    match format:
+        case "pdf":
+            from polygraph.ingest.pdf import read_pdf
+
+            return read_pdf(data)
+        case "docx" | "pptx" | "xlsx":
+            from polygraph.ingest import office
+
+            read = {"docx": office.read_docx, "pptx": office.read_pptx, "xlsx": office.read_xlsx}[format]
+            return read(data, max_bytes)
+        case "epub":
+            from polygraph.ingest.epub import read_epub
+
+            return read_epub(data, max_bytes)
+        case "eml":
+            from polygraph.ingest.mail import read_eml
+
+            return read_eml(data)
+        case "msg":
+            from polygraph.ingest.outlook import read_msg
+
+            return read_msg(data)
+        case "odt":
+            from polygraph.ingest.odt import read_odt
+
+            return read_odt(data, max_bytes)
+        case "rtf":
+            from polygraph.ingest.rtf import read_rtf
+
+            return read_rtf(data)
+    raise ValueError(f"no binary format {format!r}")

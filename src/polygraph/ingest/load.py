@@ -14,7 +14,7 @@ from polygraph.ingest.decode import clean, read_bytes
 from polygraph.ingest.discover import SourceFile, Unread, discover, path_text
 from polygraph.ingest.formats import (
     ARCHIVE,
-    BINARY_READERS,
+    BINARY,
     TABULAR,
     check_known,
     format_of,
@@ -220,7 +220,7 @@ def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
         own["encoding"] = encoding
     metadata: dict[str, Json] = {}
     for name, value in loaded.metadata.items():
-        taken = name in _OWN_FIELDS and not (name == "pages" and own["format"] in BINARY_READERS)
+        taken = name in _OWN_FIELDS and not (name == "pages" and own["format"] in BINARY)
         metadata[f"{name}_" if taken else name] = value
     text = clean(loaded.text)
     whole_file = not loaded.ordinal and not loaded.key

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, TypeGuard
 
+from pydantic_core import from_json
+
 from polygraph.models.protocols import ChatReply, ChatRequest, Likelihood
 from polygraph.models.transport import TransportError
 from polygraph.text.tokens import count_tokens
@@ -51,6 +53,12 @@ def parse_json(data: bytes) -> Any:
     Raises:
         TransportError: if it is not JSON, is nested too deeply, or holds an integer of thousands of digits.
     """
+    try:
+        # A third of the time of `json`, which a stream spends on every event. It reads less: halves of surrogate pairs,
+        # which may be completed by the next event, and encodings other than UTF-8 are left to `json`.
+        return from_json(data)
+    except ValueError:
+        pass
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -209,8 +217,8 @@ class CompletionReader:
         content = message.get("content")
         if not isinstance(content, str | None):
             raise _malformed("content is not text")
-        thought = any(message.get(name) for name in ("reasoning_content", "reasoning"))
-        return self._take(content or ""), bool(content or thought)
+        moved = bool(content or message.get("reasoning_content") or message.get("reasoning"))
+        return self._take(content or ""), moved
 
     def _add_probabilities(self, given: object) -> None:
         """Add the log-probabilities of the tokens of a choice; anything malformed makes all of them unusable."""

@@ -148,6 +148,7 @@ def up_to_date(
     store: StoreReader,
     manifest: Manifest | None,
     is_intact: Callable[[Path], bool] | None = None,
+    current: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the versions of the finished layers that are up to date and whose files are intact.
 
@@ -155,11 +156,12 @@ def up_to_date(
         store: of the index.
         manifest: the settings that they should be built with; without one, no layer is up to date.
         is_intact: tells whether a folder of files is as it was written; default: `StoreReader.has_files`.
+        current: result of `versions`, if it is known.
     """
     if manifest is None:
         return {}
     is_intact = is_intact or store.has_files
-    wanted, done = versions(store, manifest), store.layers()
+    wanted, done = current or versions(store, manifest), store.layers()
     found: dict[str, str] = {}
     for layer, rests_on in DEPENDENCIES.items():
         if layer not in done or done[layer][0] != wanted[layer] or any(b not in found for b in rests_on):

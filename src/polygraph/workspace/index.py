@@ -197,6 +197,7 @@ class Index:
         from concurrent.futures import ThreadPoolExecutor
 
         from polygraph.ingest import path_text, read_documents, select
+        from polygraph.memory import collector_paused
         from polygraph.store.open_store import has_index
 
         layers = self._layers_for(methods)
@@ -208,7 +209,8 @@ class Index:
         # An embedder that cannot be used fails here, before any work; what builds is imported while it answers.
         with ThreadPoolExecutor(1, "polygraph-check") as threads:
             check = threads.submit(copy_context().run, self._check_embedder)
-            import polygraph.indexing.maintain  # noqa: F401
+            with collector_paused():
+                import polygraph.indexing.maintain  # noqa: F401
 
             check.result()
         with self._executor(on) as executor, self._writer(progress, wait_s, executor) as writer:

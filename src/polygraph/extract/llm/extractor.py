@@ -75,7 +75,7 @@ def extract(
     gleaning: Gleaning = "none",
     max_gleanings: int = 1,
     max_records: int = MAX_RECORDS,
-    on_extraction: Callable[[Extraction], None] | None = None,
+    on_extractions: Callable[[Sequence[Extraction]], None] | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Extraction]:
     """Extract windows with the chat model, several at a time.
@@ -91,9 +91,10 @@ def extract(
         gleaning: whether to ask for missed records, see the module.
         max_gleanings: maximum rounds of gleaning, at least 1; no effect for ``none``.
         max_records: maximum number of entities and relations in one reply.
-        on_extraction: receives each window's rows as soon as they are finished, in the caller's thread, in the
-            order of completion; also those that were finished before an error is raised.
-        on_done: called with the number of finished windows, after `on_extraction`.
+        on_extractions: receives the rows of windows as soon as they are finished, in the caller's thread, in the order
+            of completion, those of several windows together where they finished meanwhile; also those that were
+            finished before an error is raised.
+        on_done: called with the number of finished windows, after `on_extractions`.
 
     Returns:
         One extraction per window, in their order.
@@ -119,11 +120,13 @@ def extract(
 
     def pass_on() -> None:
         # Rows are located here, so that threads make the next call at once.
+        some: list[Extraction] = []
         while not finished.empty():
             number, read = finished.get()
             extractions[number] = extraction = read.extraction(windows[number])
-            if on_extraction is not None:
-                on_extraction(extraction)
+            some.append(extraction)
+        if some and on_extractions is not None:
+            on_extractions(some)
 
     def done(n: int) -> None:
         pass_on()

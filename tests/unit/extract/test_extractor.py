@@ -1,6 +1,6 @@
 """Extraction with a model, through the real gate and a scripted model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -190,14 +190,14 @@ def test_gleaning_repeats_the_exchange_word_for_word():
     assert second.messages[2] == Message("assistant", REPLY)
 
 
-def test_each_window_is_handed_over_at_once_in_the_callers_thread():
+def test_windows_are_handed_over_at_once_in_the_callers_thread():
     import threading
 
     here, seen, numbers = threading.get_ident(), [], []
 
-    def keep(extraction: Extraction) -> None:
+    def keep(extractions: Sequence[Extraction]) -> None:
         assert threading.get_ident() == here
-        seen.append(extraction.window)
+        seen.extend(extraction.window for extraction in extractions)
 
     windows = [window(n, second=f" Note {n}.") for n in range(12)]
     found = llm.extract(windows, models(script()), on_extractions=keep, on_done=numbers.append)

@@ -55,27 +55,29 @@ class ChunkMap:
 
     def __init__(self, window: Window) -> None:
         self._window = window
+        self._ids = [chunk.id for chunk in window.chunks]
         self._starts = [chunk.start for chunk in window.chunks]
         self._overlapping = any(a.end > b.start for a, b in pairwise(window.chunks))
 
     def spans(self, found: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
         """Map ordered spans to the document; keep the first `MAX_SPANS`, then the first in each further chunk."""
-        window, seen = self._window, set[str]()
+        document, start, seen = self._window.document, self._window.start, set[str]()
         spans: list[Span] = []
         for begin, end in found:
             for chunk in self.chunks_at(begin):
                 if len(spans) < MAX_SPANS or chunk not in seen:
                     seen.add(chunk)
-                    spans.append(Span(window.document, chunk, window.start + begin, window.start + end))
+                    spans.append(Span(document, chunk, start + begin, start + end))
         return tuple(spans)
 
     def chunks_at(self, position: int) -> list[str]:
         """Return the ids of the chunks at a position in the window: one, or several where chunks overlap."""
-        chunks, offset = self._window.chunks, self._window.start + position
+        offset = self._starts[0] + position
         last = max(0, bisect_right(self._starts, offset) - 1)
         if not self._overlapping:
-            return [chunks[last].id]
-        return [c.id for c in chunks[: last + 1] if c.start <= offset < c.end] or [chunks[last].id]
+            return [self._ids[last]]
+        chunks = self._window.chunks[: last + 1]
+        return [c.id for c in chunks if c.start <= offset < c.end] or [self._ids[last]]
 
 
 class Locator:
@@ -184,13 +186,16 @@ class _PlainText:
         while at >= 0:
             end = at + len(name)
             if not ((at and _is_of_word(text[at - 1])) or _is_of_word(text[end : end + 1])):
-                found.append((self._origin(at), self._origin(end - 1) + 1))
+                found.append(self._origin(at, end))
             at = text.find(name, at + 1)
         return found
 
-    def _origin(self, at: int) -> int:
-        piece = bisect_right(self._begins, at) - 1
-        return self._origins[piece] + at - self._begins[piece]
+    def _origin(self, start: int, end: int) -> tuple[int, int]:
+        """Return where the characters ``start .. end - 1`` stand in the text as it was."""
+        first = bisect_right(self._begins, start) - 1
+        last = bisect_right(self._begins, end - 1, first) - 1
+        begins, origins = self._begins, self._origins
+        return origins[first] + start - begins[first], origins[last] + end - begins[last]
 
 
 _PLAIN_NAME = re.compile(r"\w+(?: \w+)*", re.ASCII)
@@ -232,6 +237,8 @@ def _gap(text: str) -> str:
 
 
 def _without_possessive(name: str) -> str:
+    if name[-1:].isalnum() and name[-2:-1].isalnum():
+        return name  # as nearly all are
     folded = name.translate(_APOSTROPHES)
     if folded.endswith(("'s", "'S")):
         return name[:-2]

@@ -92,18 +92,21 @@ def _extract_with_model(
     order = {window: n for n, window in enumerate(pending)}
     settings = task.manifest.extractor_settings
 
-    def store_at_once(extraction: Extraction) -> None:
+    def store_at_once(extractions: Sequence[Extraction]) -> None:
+        # One transaction for all that finished meanwhile, since each writes the same pages again.
         with lock, task.store.transaction():
-            task.store.extractions.put(extraction, extractor)
-        document = _document_of(extraction.window)
-        left[document] -= 1
-        if document in found:
-            found[document][extraction.window] = extraction
-        if not left[document]:
-            read = found.pop(document, None)
-            on_document(
-                document, None if read is None else [read[i] for i in sorted(read, key=order.__getitem__)]
-            )
+            for extraction in extractions:
+                task.store.extractions.put(extraction, extractor)
+        for extraction in extractions:
+            document = _document_of(extraction.window)
+            left[document] -= 1
+            if document in found:
+                found[document][extraction.window] = extraction
+            if not left[document]:
+                read = found.pop(document, None)
+                on_document(
+                    document, None if read is None else [read[i] for i in sorted(read, key=order.__getitem__)]
+                )
 
     llm.extract(
         list(_read_windows(task.store, pending)),
@@ -111,7 +114,7 @@ def _extract_with_model(
         entity_types=tuple(settings["entity_types"]),
         gleaning=settings["gleaning"],
         max_gleanings=int(settings["max_gleanings"]),
-        on_extraction=store_at_once,
+        on_extractions=store_at_once,
         on_done=task.counter(len(pending), "extraction"),
     )
     states = task.store.extractions.states()

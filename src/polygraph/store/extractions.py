@@ -143,15 +143,17 @@ class ExtractionTables:
         self._db.execute(_MARK_CHANGED, (window,))
         self._db.execute('DELETE FROM entity_rows WHERE "window" = ?', (window,))
         self._db.execute('DELETE FROM relation_rows WHERE "window" = ?', (window,))
-        descriptions = self._described([row.description for row in extraction.entities])
+        texts = [row.description for row in extraction.entities]
+        texts += [row.description for row in extraction.relations]
+        # The first for entities, the others for relations.
+        descriptions = iter(self._described(texts))
         self._db.insert(
             "entity_rows",
             [
                 (window, seq, e.name, e.type, text, dump([[s.chunk, s.start, s.end] for s in e.spans]))
-                for seq, (e, text) in enumerate(zip(extraction.entities, descriptions, strict=True))
+                for seq, (e, text) in enumerate(zip(extraction.entities, descriptions, strict=False))
             ],
         )
-        descriptions = self._described([row.description for row in extraction.relations])
         self._db.insert(
             "relation_rows",
             [

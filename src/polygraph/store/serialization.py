@@ -8,6 +8,7 @@ from typing import Any
 from polygraph.errors import IndexUnreadable
 from polygraph.records import Chunk, Description, Entity, Finding, Relation, Report, Triple
 from polygraph.store.connection import FILE_NAME
+from polygraph.text.compact_json import compact_json
 
 PART = 1 << 16
 """Characters of a long list that are parsed at once."""
@@ -16,8 +17,7 @@ _ID_CHARACTERS = 24
 _BETWEEN = '","'
 """Separator of two strings of a list."""
 
-# Values are many and short: with `json.dumps` and `json.loads` they would take twice as long.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# Values are many and short: with `json.loads` they would take twice as long.
 _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
@@ -25,7 +25,7 @@ _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 
 def dump(value: object) -> str:
     """Return a value as JSON."""
-    return _encode(value)
+    return compact_json(value)
 
 
 def load(text: str) -> Any:

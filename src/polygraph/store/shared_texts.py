@@ -5,6 +5,7 @@ copies would take half of the file. A row holds the hash (64 bits of BLAKE2b) in
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from polygraph.arrays import text_hash
 from polygraph.store.serialization import dump, load
@@ -38,7 +39,7 @@ class SharedTexts:
     def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
 
-    @property
+    @cached_property
     def exist(self) -> bool:
         """Whether there is a table for them; an index of an earlier version has none until it is written."""
         return bool(self._db.columns("texts"))
@@ -58,10 +59,10 @@ class SharedTexts:
         """Store some texts, and return what stands for each in a row."""
         if not self.exist:
             return list(texts)
-        keys = [text_key(text) for text in texts]
-        new = {key: text for key, text in zip(keys, texts, strict=True) if isinstance(key, int)}
+        keys = {text: text_key(text) for text in dict.fromkeys(texts)}
+        new = {key: text for text, key in keys.items() if isinstance(key, int)}
         self._db.execute_many("INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING", new.items())
-        return keys
+        return [keys[text] for text in texts]
 
     def find(self, keys: Sequence[int | str]) -> dict[int | str, str]:
         """Return the text that each of some keys stands for."""

@@ -1,6 +1,6 @@
 """Extraction with a model, through the real gate and a scripted model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -190,17 +190,17 @@ def test_gleaning_repeats_the_exchange_word_for_word():
     assert second.messages[2] == Message("assistant", REPLY)
 
 
-def test_each_window_is_handed_over_at_once_in_the_callers_thread():
+def test_windows_are_handed_over_at_once_in_the_callers_thread():
     import threading
 
     here, seen, numbers = threading.get_ident(), [], []
 
-    def keep(extraction: Extraction) -> None:
+    def keep(extractions: Sequence[Extraction]) -> None:
         assert threading.get_ident() == here
-        seen.append(extraction.window)
+        seen.extend(extraction.window for extraction in extractions)
 
     windows = [window(n, second=f" Note {n}.") for n in range(12)]
-    found = llm.extract(windows, models(script()), on_extraction=keep, on_done=numbers.append)
+    found = llm.extract(windows, models(script()), on_extractions=keep, on_done=numbers.append)
     assert [e.window for e in found] == [w.id for w in windows]
     assert sorted(seen) == sorted(w.id for w in windows)
     assert numbers == list(range(1, 13))
@@ -227,7 +227,7 @@ def test_finished_windows_are_kept_when_the_model_or_the_budget_stops(error):
     seen: list[Extraction] = []
     windows = [window(n, second=f" Note {n}.") for n in range(6)]
     with pytest.raises(type(error)):
-        llm.extract(windows, models(Stops(script(), 3, error), concurrency=1), on_extraction=seen.append)
+        llm.extract(windows, models(Stops(script(), 3, error), concurrency=1), on_extractions=seen.extend)
     assert [e.window for e in seen] == [w.id for w in windows[:3]]
     assert all(e.status == "ok" for e in seen)
 

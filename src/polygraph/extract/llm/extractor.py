@@ -10,16 +10,14 @@ because repeating the same question cannot help.
 """
 
 import queue
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from itertools import chain
-from math import lcm
+from functools import cache
 from typing import Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
+from polygraph.extract.llm.chunk_support import ChunkSupport
 from polygraph.extract.llm.parsed_records import Dropped, ParsedEntity, ParsedExtraction
 from polygraph.extract.llm.parser import parse_extraction
 from polygraph.extract.locate import Locator
@@ -30,7 +28,6 @@ from polygraph.revisions import EXTRACTION_PROMPT, EXTRACTION_ROWS
 from polygraph.tasks import extract as task
 from polygraph.tasks.parsing.short_replies import printable
 from polygraph.text.passage import as_read, fields_above
-from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stem_set
 
 Gleaning: TypeAlias = Literal["none", "base", "trial"]
@@ -78,7 +75,7 @@ def extract(
     gleaning: Gleaning = "none",
     max_gleanings: int = 1,
     max_records: int = MAX_RECORDS,
-    on_extraction: Callable[[Extraction], None] | None = None,
+    on_extractions: Callable[[Sequence[Extraction]], None] | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Extraction]:
     """Extract windows with the chat model, several at a time.
@@ -94,9 +91,10 @@ def extract(
         gleaning: whether to ask for missed records, see the module.
         max_gleanings: maximum rounds of gleaning, at least 1; no effect for ``none``.
         max_records: maximum number of entities and relations in one reply.
-        on_extraction: receives each window's rows as soon as they are finished, in the caller's thread, in the
-            order of completion; also those that were finished before an error is raised.
-        on_done: called with the number of finished windows, after `on_extraction`.
+        on_extractions: receives the rows of windows as soon as they are finished, in the caller's thread, in the order
+            of completion, those of several windows together where they finished meanwhile; also those that were
+            finished before an error is raised.
+        on_done: called with the number of finished windows, after `on_extractions`.
 
     Returns:
         One extraction per window, in their order.
@@ -122,11 +120,13 @@ def extract(
 
     def pass_on() -> None:
         # Rows are located here, so that threads make the next call at once.
+        some: list[Extraction] = []
         while not finished.empty():
             number, read = finished.get()
             extractions[number] = extraction = read.extraction(windows[number])
-            if on_extraction is not None:
-                on_extraction(extraction)
+            some.append(extraction)
+        if some and on_extractions is not None:
+            on_extractions(some)
 
     def done(n: int) -> None:
         pass_on()
@@ -283,7 +283,7 @@ def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, .
     """Convert parsed records to rows, located in the chunks of their window.
 
     A window has several chunks, and a record does not say which of them it rests on. An entity is mentioned where its
-    name occurs, and each statement of its description rests on the chunk that supports it (see `_Support`), which
+    name occurs, and each statement of its description rests on the chunk that supports it (see `ChunkSupport`), which
     often says "he" or "the boat" only: the entity has one row for each chunk that supports a statement, and one for the
     other chunks that mention it. A relation rests on the chunks that support its statements; if none of its words
     occur, on the first chunk that mentions both entities, or the first.
@@ -291,7 +291,7 @@ def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, .
     Raise `revisions.EXTRACTION_ROWS` whenever the same records give other rows.
     """
     locator = Locator(window)
-    support = _Support(window)
+    support = ChunkSupport(window)
     spans_of: dict[str, tuple[Span, ...]] = {}
     entities: list[EntityRow] = []
     for entity in found.entities:
@@ -302,7 +302,7 @@ def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, .
         of_target = {span.chunk for span in spans_of[relation.target]}
         shared = [span.chunk for span in spans_of[relation.source] if span.chunk in of_target]
         text = f"{relation.predicate}: {relation.description}"
-        ends = f"{relation.source} {relation.target}"
+        ends = content_stem_set(relation.source) | content_stem_set(relation.target)
         parts = support.assign(text, ends, shared)
         relations.append(
             RelationRow(
@@ -318,10 +318,10 @@ def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, .
     return tuple(entities), tuple(relations)
 
 
-def _rows_of_entity(entity: ParsedEntity, spans: Sequence[Span], support: "_Support") -> list[EntityRow]:
+def _rows_of_entity(entity: ParsedEntity, spans: Sequence[Span], support: ChunkSupport) -> list[EntityRow]:
     """Make a row for each chunk that supports a part of the description, and one for other mentions."""
     mentions = [span.chunk for span in spans]
-    parts = support.assign(entity.description, entity.name, mentions)
+    parts = support.assign(entity.description, content_stem_set(entity.name), mentions)
     rows = []
     for chunk, description in parts.items():
         own = tuple(span for span in spans if span.chunk == chunk)
@@ -359,94 +359,6 @@ def lost_relations(
         may_be_empty=True,
     )
     return [dropped for dropped in found.dropped if dropped.kind == "relation"]
-
-
-class _Support:
-    """Finds the chunk of a window that supports a statement.
-
-    That is the chunk with most of its words, each divided by the number of chunks of the window that have it, since a
-    word of all chunks tells nothing. Of equals: one of those preferred, then the first.
-    """
-
-    def __init__(self, window: Window) -> None:
-        self._window = window
-        self._chunks = {chunk.id: chunk for chunk in window.chunks}
-        self._ids = list(self._chunks)
-        self._known_scores: dict[frozenset[str], list[int]] = {}
-
-    @cached_property
-    def _words(self) -> list[frozenset[str]]:
-        """The words of each chunk, by their stems."""
-        return [content_stem_set(chunk.text) for chunk in self._chunks.values()]
-
-    @cached_property
-    def _shares(self) -> dict[str, int]:
-        """What each word adds to the score of a chunk that has it."""
-        n_chunks = Counter(chain.from_iterable(self._words))
-        # In whole numbers, so that sums are exact in any order.
-        whole = lcm(*range(1, len(self._chunks) + 1))
-        return {word: whole // n for word, n in n_chunks.items()}
-
-    def whole(self, chunk: str) -> Span:
-        """Return the span of a whole chunk."""
-        found = self._chunks[chunk]
-        return Span(self._window.document, chunk, found.start, found.end)
-
-    def assign(self, text: str, names: str, preferred: Sequence[str]) -> dict[str, str]:
-        """Assign the statements of a text to chunks; return the statements of each chunk, in the order of the text.
-
-        Args:
-            text: statements, each a sentence or what stands between semicolons.
-            names: of what the text is about; they count where no other word decides.
-            preferred: chunks that win ties, such as those with the names.
-        """
-        if len(self._chunks) == 1:
-            return dict.fromkeys(self._chunks, text)
-        own = content_stem_set(names)
-        parts: dict[str, list[str]] = {}
-        last = ""
-        for statement in _statements(text):
-            chunk = (
-                self._best(content_stem_set(statement), own, preferred)
-                or last
-                or next(iter(preferred), "")
-                or self._best(own, frozenset(), preferred)
-                or next(iter(self._chunks))
-            )
-            last = chunk
-            parts.setdefault(chunk, []).append(statement)
-        if len(parts) == 1:
-            return dict.fromkeys(parts, text)
-        return {chunk: " ".join(some) for chunk, some in parts.items()}
-
-    def _best(self, wanted: frozenset[str], without: frozenset[str], preferred: Sequence[str]) -> str:
-        """Return the chunk with most of some words, apart from others; empty if no chunk has any."""
-        scores = self._scores(wanted)
-        if shared := wanted & without:
-            scores = [score - part for score, part in zip(scores, self._scores(shared), strict=True)]
-        best = max(scores)
-        if not best:
-            return ""
-        equals = [i for i, score in zip(self._ids, scores, strict=True) if score == best]
-        return next((i for i in equals if i in preferred), equals[0])
-
-    def _scores(self, wanted: frozenset[str]) -> list[int]:
-        """Return the score of each chunk; a sentence often describes several names."""
-        if (scores := self._known_scores.get(wanted)) is None:
-            scores = [sum(map(self._shares.__getitem__, wanted & words)) for words in self._words]
-            self._known_scores[wanted] = scores
-        return scores
-
-
-_CLAUSE_END = re.compile(r"(?<=;)\s+")
-
-
-def _statements(text: str) -> list[str]:
-    """Return the sentences of a text, cut at semicolons too; the whole text if it has none."""
-    sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
-    if ";" in text:
-        sentences = [part for sentence in sentences for part in _CLAUSE_END.split(sentence) if part]
-    return sentences or [text]
 
 
 _NOT_USED = " not used: "

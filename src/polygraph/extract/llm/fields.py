@@ -94,7 +94,7 @@ def parse_entity(record: RawRecord, types: Collection[str]) -> ParsedEntity:
     if not record.named and len(fields) >= 4 and _strength(fields[-1]) is not None:
         fields.pop()  # a strength, which only relations have
     name, type_, *texts = [*fields, "", ""][: max(2, len(fields))]
-    description = " | ".join(t for t in texts if t)
+    description = texts[0] if len(texts) == 1 else " | ".join(t for t in texts if t)
     if not record.named:
         if name.casefold() in types and type_.casefold() not in types and type_ and not _is_text(type_):
             name, type_ = type_, name
@@ -151,11 +151,11 @@ def _is_triple(second: str, third: str, names: Collection[str]) -> bool:
 
 def _details(rest: Sequence[str], named: bool) -> tuple[str, tuple[str, ...], float | None, str]:
     """Return predicate, keywords, strength and description from the fields after the two names."""
-    if len(rest) >= 3 and (named or _strength(rest[2]) is not None):
-        description = " | ".join(r for r in rest[3:] if r)
+    if len(rest) >= 3 and ((stated := _strength(rest[2])) is not None or named):
+        description = rest[3] if len(rest) == 4 else " | ".join(r for r in rest[3:] if r)
         if _is_text(rest[0]) and not description:
-            return "", _keywords(rest[1]), _strength(rest[2]), rest[0]
-        return _predicate(rest[0]), _keywords(rest[1]), _strength(rest[2]), description
+            return "", _keywords(rest[1]), stated, rest[0]
+        return _predicate(rest[0]), _keywords(rest[1]), stated, description
     texts = list(rest)
     strength = None
     for i in range(len(texts) - 1, -1, -1):
@@ -179,11 +179,14 @@ def _details(rest: Sequence[str], named: bool) -> tuple[str, tuple[str, ...], fl
     return _predicate(texts[0]), _keywords(texts[1]), strength, " | ".join(texts[2:])
 
 
+# Predicates recur; keywords do where a model has few for a text.
+@lru_cache(maxsize=2_048)
 def _predicate(text: str) -> str:
     text = " ".join(text.replace("_", " ").strip("<>[](){}*`'\".-→: ").casefold().split())
     return text if len(text) <= MAX_PREDICATE else ""
 
 
+@lru_cache(maxsize=1_024)
 def _keywords(text: str) -> tuple[str, ...]:
     parts = (_SEMICOLON if _SEMICOLON.search(text) else _COMMA).split(text)
     found: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from polygraph.extract.lexicon import (
@@ -77,7 +77,7 @@ class Alias:
 
 
 def find_aliases(
-    names: Iterable[DocumentName], sentences: Mapping[str, str], *, by_model: bool = True
+    names: Iterable[DocumentName], describe: Callable[[str], str], *, by_model: bool = True
 ) -> dict[str, Alias]:
     """Match short names to the longer names of the same document.
 
@@ -89,7 +89,7 @@ def find_aliases(
 
     Args:
         names: the names of the document, each key once.
-        sentences: a description for each key.
+        describe: returns what is said of a key of one of them.
         by_model: whether a language model gave the names their types.
 
     Returns:
@@ -120,7 +120,7 @@ def find_aliases(
         further = found.get(alias.base)
         if further is not None:
             found[key] = further
-    _add_acronyms(ordered, sentences, found, by_model=by_model)
+    _add_acronyms(ordered, describe, found, by_model=by_model)
     _add_legal_forms(ordered, found)
     if by_model:
         _add_general_nouns(ordered, found)
@@ -276,7 +276,7 @@ def acronym_letters(base: str) -> str:
 
 
 def _add_acronyms(
-    names: list[DocumentName], sentences: Mapping[str, str], found: dict[str, Alias], *, by_model: bool
+    names: list[DocumentName], describe: Callable[[str], str], found: dict[str, Alias], *, by_model: bool
 ) -> None:
     acronyms = [
         name
@@ -296,7 +296,7 @@ def _add_acronyms(
         if len({f.parts.base for f in fitting}) != 1:
             continue
         long = fitting[0]
-        text = " ".join((sentences.get(short.parts.key, ""), sentences.get(long.parts.key, "")))
+        text = f"{describe(short.parts.key)} {describe(long.parts.key)}"
         in_brackets = f"({short.written})" in text or f"({long.written})" in text
         if in_brackets or len(letters) > 2 or (by_model and short.types == long.types):
             found[short.parts.key] = Alias(long.parts.base, 1.0 if in_brackets else 0.8)

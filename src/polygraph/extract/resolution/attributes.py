@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from json import JSONEncoder, loads
+from json import loads
 from operator import attrgetter
 from typing import Any
 
@@ -10,8 +10,8 @@ from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_T
 from polygraph.extract.resolution.kinds import classes_conflict, kinds_conflict
 from polygraph.extract.resolution.regions import one_may_lie_in_other, regions_apart
 from polygraph.extract.resolution.romanize import is_other_script
+from polygraph.text.compact_json import compact_json
 
-_encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _LIFETIME = 90
 """Years between two deeds that one person cannot have done."""
 _AFTERLIFE = 60
@@ -245,7 +245,7 @@ class Attributes:
         known = {
             name: sorted(value) if isinstance(value, frozenset) else value for name, value in values if value
         }
-        return _encode(known)
+        return compact_json(known)
 
     @classmethod
     def from_json(cls, text: str) -> "Attributes":

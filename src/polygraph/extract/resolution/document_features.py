@@ -22,7 +22,7 @@ from polygraph.extract.resolution.statements import LISTED, Statements, WindowNa
 
 MAX_CONTEXT_NAMES = 40
 """Context names kept per window."""
-_NO_ATTRIBUTES = Attributes()
+_NO_ATTRIBUTES = Attributes().to_json()
 COLUMNS: Mapping[str, str] = {
     "window": "i",
     "written": "s",
@@ -105,7 +105,8 @@ def extract_features(
         columns["base"].append(base or None)
         columns["rule"].append(RULES.index(item.rule))
         columns["score"].append(item.score)
-        columns["attributes"].append(found.to_json() if found != _NO_ATTRIBUTES else None)
+        attributes = found.to_json()
+        columns["attributes"].append(attributes if attributes != _NO_ATTRIBUTES else None)
         columns["has_namesake"].append(not found.is_empty() and mentions_namesake(mention.description))
         columns["is_context"].append(is_context)
         links = statements.links.get(n)
@@ -154,13 +155,16 @@ def _apply_aliases(
         DocumentName(
             parts=group[0].parts,
             written=group[0].mention.name,
-            types=frozenset(i.mention.type for i in group),
-            windows=frozenset(i.mention.window for i in group),
+            types=frozenset([i.mention.type for i in group]),
+            windows=frozenset([i.mention.window for i in group]),
         )
         for group in by_key.values()
     ]
-    sentences = {key: " ".join(i.mention.description for i in group[:3]) for key, group in by_key.items()}
-    found = find_aliases(names, sentences, by_model=by_model)
+
+    def describe_key(key: str) -> str:
+        return " ".join(i.mention.description for i in by_key[key][:3])
+
+    found = find_aliases(names, describe_key, by_model=by_model)
     refused = {
         (by_key[key][0].parts.words, alias.base)
         for key, alias in found.items()

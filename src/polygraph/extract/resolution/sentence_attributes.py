@@ -23,7 +23,7 @@ _NAMESAKE = re.compile(
     r"|another (?:person|man|woman)\b|of (?:the|that) same name|share (?:a|the) name)"
 )
 _YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)")
-_HAS_YEAR = re.compile(r"\d{4}")
+_HAS_YEAR = re.compile(r"\d\d\d\d")  # a pattern that begins with one character is looked for much faster
 """What all patterns of years need; most sentences do not have it."""
 _DASH = re.compile(r"[-–—]")
 _BORN = re.compile(r"^[^.]{0,30}?\b(?:born|b\.)\s[^.;)]{0,30}?\b(\d{4})\b")
@@ -85,9 +85,8 @@ def _add_from_context(found: Attributes, may_be_person: bool, before: str, after
         word = (suffix.group(1) or suffix.group(2)).lower()
         found.suffix = SUFFIXES.get(word, word)
         after = after[suffix.end() :]
-    words = _WORD.findall(before.lower())
     end = before.rstrip()
-    previous = words[-1] if words and not end.endswith((",", ".", ";", ":")) else ""
+    previous = "" if end.endswith((",", ".", ";", ":")) else _last_word(end.lower())
     # Each pattern is preceded by a cheap test of what it needs.
     if (
         TYPE_OF_NOUN.get(previous) == "ship"
@@ -120,6 +119,12 @@ def _add_from_context(found: Attributes, may_be_person: bool, before: str, after
     born, died = _BORN.match(after), _DIED.match(after)
     found.born = int(born.group(1)) if born else 0
     found.died = int(died.group(1)) if died else 0
+
+
+def _last_word(text: str) -> str:
+    """Return the last word of a text, which mostly stands behind its last space; empty if there is none."""
+    words = _WORD.findall(text, text.rfind(" ") + 1) or _WORD.findall(text)
+    return words[-1] if words else ""
 
 
 def occupation(word: str) -> str:

@@ -9,6 +9,7 @@ matches names across documents. Increment `revisions.TITLES` whenever the same t
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from zlib import crc32
 
@@ -88,12 +89,12 @@ def find_document_titles(texts: Sequence[str], titles: TitleFinder) -> DocumentT
     found, words = [], set[str]()
     for text in texts:
         written = _WORD.findall(text)
-        plain = _all_comparable(text, written)
+        plain = _all_comparable(written)
         found.append(sorted(titles.find(written, plain)))
         words.update(plain)
     return DocumentTitles(
         found,
-        [sorted({_hash(name) for name in _capitals_in(text)}) for text in texts],
+        [sorted({key for name in _capitals_in(text) if (key := _capitals_key(name))}) for text in texts],
         sorted(word_hashes(words)),
     )
 
@@ -187,21 +188,30 @@ def _titles_in(
                 break
 
 
-def _capitals_in(text: str) -> Iterator[tuple[str, ...]]:
+def _capitals_in(text: str) -> Iterator[str]:
     """Yield names recognised by their capitals, without dates and lone first words of sentences."""
     for sentence in _SENTENCE.split(text):
         for span in capitalized_spans(sentence):
-            words = tuple(_comparable(w) for w in _WORD.findall(sentence[span.start : span.end]))
-            if not span.date and not span.doubtful and len(words) <= _MAX_WORDS and _is_name(words):
-                yield words
+            if not span.date and not span.doubtful:
+                yield sentence[span.start : span.end]
 
 
-def _all_comparable(text: str, written: Sequence[str]) -> list[str]:
-    """Return all words of a text in comparable form."""
-    lower = text.lower()
-    if text.isascii() and "'s" not in lower:  # the words of the text in lower case, in one pass
-        return _WORD.findall(lower)
-    return [_comparable(word) for word in written]
+# A name is written many times.
+@lru_cache(maxsize=8_192)
+def _capitals_key(name: str) -> int:
+    """Return the hash of a name recognised by its capitals; 0 for a sentence of them, a short word or a stop word."""
+    words = tuple(_comparable(word) for word in _WORD.findall(name))
+    return _hash(words) if len(words) <= _MAX_WORDS and _is_name(words) else 0
+
+
+def _all_comparable(written: Sequence[str]) -> list[str]:
+    """Return words in comparable form."""
+    # All in one pass: no word has a line break in it.
+    folded = "\n".join(written).casefold()
+    plain = folded.split("\n") if folded else []
+    if any(ending in folded for ending in _GENITIVE):
+        return [word[:-2] if word.endswith(_GENITIVE) else word for word in plain]
+    return plain
 
 
 def _comparable(word: str) -> str:

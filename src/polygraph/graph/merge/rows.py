@@ -57,13 +57,16 @@ def read_rows(
         kind: {column: [] for column in (*columns, *_CHUNKS)} for kind, columns in COLUMNS.items()
     }
     texts: dict[int, str] = {}
+    keys: dict[str, int] = {}
+    """Hash of each text; a sentence describes several names."""
     mentions, links = rows["mentions"], rows["links"]
 
     def add(columns: dict[str, list[Any]], text: str, numbers: set[int]) -> None:
         text = text.strip()
-        key = text_hash(text)
-        if text:
-            texts[key] = text
+        if (key := keys.get(text)) is None:
+            key = keys[text] = text_hash(text)
+            if text:
+                texts[key] = text
         columns["text"].append(key)
         columns["n_chunks"].append(len(numbers))
         columns["chunks"] += sorted(numbers)

@@ -18,6 +18,8 @@ _EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]{1,200})(?<=\S)\1(?!\w
 _OPENED = re.compile(r"(?:^|[\s(—-])['‘](?=\w)")
 _CLOSED = re.compile(r"[^\w\s]['’](?=\W|$)")
 _NO_LETTERS = bytes(c for c in range(128) if not chr(c).isalpha())
+_ONLY_WORDS = bytes(c if chr(c).isalnum() and c < 128 else ord(" ") for c in range(256))
+"""Replaces what is no part of a word in ASCII."""
 _NO_CAPITALS = bytes(c for c in range(128) if not chr(c).isupper())
 _LABEL = re.compile(r"[^:]{1,40}:\s")
 _PAST = re.compile(r"ed\b")
@@ -86,7 +88,10 @@ def tidy(text: str) -> str:
     >>> tidy("- the _bundle_ of  old *Joe*"), tidy('"Fog."'), tidy("snake_case_name")
     ('the bundle of old Joe', 'Fog.', 'snake_case_name')
     """
-    text = _EMPHASIS.sub(r"\2", _BULLET.sub("", " ".join(text.split()))).lstrip("*_#> ")
+    text = _BULLET.sub("", " ".join(text.split()))
+    if "*" in text or "_" in text:
+        text = _EMPHASIS.sub(r"\2", text)
+    text = text.lstrip("*_#> ")
     if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
         text = text[1:-1].strip()
     return text
@@ -127,7 +132,7 @@ def quality(text: str, language: str = "en") -> float:
     if first[:1].islower():
         value *= 0.6
     folded = first.casefold()
-    words = _WORD.findall(folded)
+    words = _words(folded)
     if language == "en" and n < 25 and _VERBS.isdisjoint(words) and not _PAST.search(folded):
         value *= 0.6
     if words and words[0] in _REFERRING:
@@ -143,6 +148,13 @@ def quality(text: str, language: str = "en") -> float:
         value *= 0.6
     # However bad, a sentence on the topic comes before a legal notice.
     return LEGAL_SHARE * value if _is_legal(folded, words) else max(value, LEGAL_NOTICE)
+
+
+def _words(folded: str) -> list[str]:
+    """Return the words of a case-folded text."""
+    if folded.isascii():  # in a third of the time of the pattern
+        return folded.encode("ascii").translate(_ONLY_WORDS).decode("ascii").split()
+    return _WORD.findall(folded)
 
 
 def _count_letters(text: str) -> tuple[int, int]:

@@ -14,6 +14,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
+_ASCII_CONTROL = bytes(code for code in range(128) if _CONTROL.match(chr(code)))
 _INTEGER = re.compile(r"(?<![\w.])[-+]?\d{1,9}(?![\w]|\.\d)")
 _YES = re.compile(r"\W*(?:yes|y|true|yeah|yep|oui|ja|sí|si|是|有)\b", re.I)
 _NO = re.compile(r"\W*(?:no|n|false|none|nope|non|nein|否|没有|无)\b", re.I)
@@ -25,6 +26,8 @@ def printable(text: str) -> str:
     >>> printable("a\x00b\u202ec")
     'abc'
     """
+    if text.isascii():  # in a tenth of the time of the patterns
+        return text.encode("ascii").translate(None, _ASCII_CONTROL).decode("ascii")
     return _CONTROL.sub("", _SURROGATE.sub("\ufffd", text))
 
 

@@ -216,9 +216,11 @@ def _unit(rows: Sequence[bytes], embedder: Embedder) -> Vectors:
 
 
 def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale rows to unit length, in place."""
     lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
     # A text without tokens has no direction; zeros are similar to nothing.
-    return rows / np.where(lengths > 0, lengths, 1.0)
+    rows /= np.where(lengths > 0, lengths, 1.0)
+    return rows
 
 
 def _mixed_dimensions(embedder: Embedder, one: int, other: int) -> IndexMismatch:

@@ -32,6 +32,8 @@ _BATCH = 512
 """Texts that are hashed, and texts that are embedded, at once."""
 MAPPED_ROWS = 2 * _BATCH
 """Rows after which the files are mapped again: what was mapped before no longer counts as memory in use."""
+_SCALED = 16
+"""Vectors that are scaled together: they stay in the cache, and need no memory of the system."""
 _CONVERTED = 100_000
 """Numbers that are converted at once in a search: 400 kB stay in the cache of a core."""
 
@@ -99,9 +101,16 @@ def in_sixteen_bits(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.flo
     >>> in_sixteen_bits(np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32))[0].tolist()
     [[16384, -32767], [0, 0]]
     """
-    scales = (np.abs(vectors).max(axis=1, initial=0) / np.float32(_LARGEST)).astype(np.float32)
-    numbers = np.round(vectors / np.where(scales > 0, scales, np.float32(1))[:, None])
-    return np.clip(numbers, -_LARGEST, _LARGEST).astype(np.int16), scales
+    numbers = np.empty(vectors.shape, dtype=np.int16)
+    scales = np.empty(len(vectors), dtype=np.float32)
+    for at in range(0, len(vectors), _SCALED):
+        some = np.abs(vectors[at : at + _SCALED])
+        scale = (some.max(axis=1, initial=0) / np.float32(_LARGEST)).astype(np.float32)
+        np.divide(vectors[at : at + _SCALED], np.where(scale > 0, scale, np.float32(1))[:, None], out=some)
+        np.rint(some, out=some)
+        np.clip(some, -_LARGEST, _LARGEST, out=some)
+        numbers[at : at + _SCALED], scales[at : at + _SCALED] = some, scale
+    return numbers, scales
 
 
 def write_matrix(
@@ -151,9 +160,10 @@ def write_matrix(
             if waiting:
                 rows = np.array([row for row, _ in waiting])
                 vectors = np.asarray(embed([text for _, text in waiting]))
-                files.matrix[rows], files.scales[rows] = in_sixteen_bits(vectors)
+                numbers, scales = in_sixteen_bits(vectors)
+                files.matrix[rows], files.scales[rows] = numbers, scales
                 # An endpoint that could not be reached gives zeros; the text must be embedded next time.
-                files.hashes[rows[~vectors.any(axis=1)]] = 0
+                files.hashes[rows[scales == 0]] = 0
                 n_embedded += len(waiting)
                 waiting.clear()
 

@@ -8,6 +8,10 @@ from typing import Any
 _LOCK = threading.Lock()
 _SHORT = 2_000
 """Characters of a text whose count is kept."""
+_SPECIAL = "<|"
+"""Begins every special token of the vocabulary."""
+_ID_BYTES = 4
+"""Of a token in a flat encoding."""
 
 
 @cache
@@ -17,8 +21,9 @@ def _load() -> Any:
     return Tokenizer.from_pretrained("o200k_base")
 
 
+@cache
 def _encoding() -> Any:
-    # `cache` alone would let threads that start together load the vocabulary several times.
+    # Without the lock, threads that start together would load the vocabulary several times.
     with _LOCK:
         return _load()
 
@@ -39,10 +44,14 @@ def _count_short(text: str) -> int:
 
 
 def _count(text: str) -> int:
+    encoding = _encoding()
     try:
-        return len(_encoding().encode_ordinary(text))
+        # Bytes instead of a list of numbers take half of the time, but special tokens would be encoded as such.
+        if _SPECIAL not in text:
+            return len(encoding.encode_flat(text)) // _ID_BYTES
+        return len(encoding.encode_ordinary(text))
     except UnicodeEncodeError:
-        return len(_encoding().encode_ordinary(_without_surrogates(text)))
+        return len(encoding.encode_ordinary(_without_surrogates(text)))
 
 
 def _without_surrogates(text: str) -> str:

@@ -4,8 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
+from polygraph.graph.reports.kept_records import MOST_KEPT, KeptRecords
 from polygraph.graph.reports.members import Members
 from polygraph.graph.reports.sentence_quality import shorten
 from polygraph.prompts import neutralize, one_line
@@ -48,6 +50,8 @@ class ContextBuilder:
         self, members: Members, chunk_text: Callable[[Sequence[str]], Mapping[str, str]], max_tokens: int
     ) -> None:
         self._members = members
+        self._records = KeptRecords(members)
+        self._wording = _Wording()
         self._chunk_text = chunk_text
         self._max_tokens = max_tokens
 
@@ -64,15 +68,15 @@ class ContextBuilder:
             community: of the communities that `Members` was built from.
             reports: by community; those on the parts must be there if they are to be used.
         """
-        entities = self._members.entities(community)
-        relations = self._members.relations(community)
+        entities = self._records.entities(community)
+        relations = self._records.relations(community)
         if not (any(e.descriptions for e in entities) or any(r.descriptions for r in relations)):
             return self._passages(entities, relations)
         names = {entity.id: entity.name for entity in entities}
         shared = _shared_chunks(entities)
         owner = self._members.owners(community)
         items = _in_order(entities, relations, owner)
-        whole = _Page(None, names, shared)
+        whole = _Page(None, names, shared, self._wording)
         for item, _ in items:
             whole.add(item)
         if whole.n_bytes <= self._max_tokens:  # a token is at least one byte
@@ -92,7 +96,7 @@ class ContextBuilder:
             if gain > 0:
                 replaced.append(reports[part])
                 rest -= gain
-        page = _Page(self._max_tokens - _LAST_LINE, names, shared)
+        page = _Page(self._max_tokens - _LAST_LINE, names, shared, self._wording)
         for report in replaced:
             page.add(report)
         replaced_ids = {report.community for report in replaced}
@@ -103,7 +107,7 @@ class ContextBuilder:
 
     def _passages(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> ReportContext:
         names = {entity.id: entity.name for entity in entities}
-        page = _Page(self._max_tokens - _LAST_LINE, names, frozenset())
+        page = _Page(self._max_tokens - _LAST_LINE, names, frozenset(), self._wording)
         for item, _ in _in_order(entities, relations, {}):
             page.add(item)
         mentions = Counter(chunk for entity in entities for chunk in entity.chunks)
@@ -145,10 +149,17 @@ def _shared_chunks(entities: Sequence[Entity]) -> frozenset[str]:
 class _Page:
     """Lines up to a number of tokens, with their sources numbered as they come; with no such number, all lines."""
 
-    def __init__(self, max_tokens: int | None, names: Mapping[str, str], shared: frozenset[str]) -> None:
+    def __init__(
+        self,
+        max_tokens: int | None,
+        names: Mapping[str, str],
+        shared: frozenset[str],
+        wording: "_Wording",
+    ) -> None:
         self._max_tokens = max_tokens
         self._names = names
         self._shared = shared
+        self._wording = wording
         self._lines: list[str] = []
         self._numbers: dict[tuple[str, ...], int] = {}
         self._shown: set[str] = set()
@@ -208,25 +219,56 @@ class _Page:
         near = [d for d in new_descriptions if d.chunk in self._shared] or new_descriptions
         for description in spread(near, _MAX_DESCRIPTIONS):
             shown.add(description.text)
-            text = shorten(_one_line(description.text), _MAX_DESCRIPTION)
-            parts.append(f"{text} {source(description.chunk)}")
+            parts.append(f"{self._wording.description(description.text)} {source(description.chunk)}")
         if not parts and item.chunks:
             # Even a bare name has a source, and a filter on documents must see it.
             repeated = [d.chunk for d in item.descriptions if d.text in self._shown]
             numbered = (chunk for chunk in (*repeated, *item.chunks) if (chunk,) in self._numbers)
             number = source(next(numbered, item.chunks[0]))
             parts.append(f"as said above {number}" if repeated else number)
-        if isinstance(item, Entity):
-            # No aliases: which chunk each comes from is not known.
-            head = _one_line(f"Entity {item.name}" + (f" ({item.type})" if item.type else ""))
-        else:
-            head = _one_line(self._relation(item))
+        head = self._wording.head(item, self._names)
         return f"{head}: {' '.join(parts)}" if parts else head
 
-    def _relation(self, item: Relation) -> str:
-        source, target = (self._names.get(end, end) for end in (item.source, item.target))
-        stated = statements(item.predicates[:_MAX_PREDICATES], source, target)
-        return f"Relation {stated.removesuffix('.') or f'{source} and {target}'}"
+
+class _Wording:
+    """How items are written; what stands in the context of a part stands in those of all that it is a part of."""
+
+    def __init__(self) -> None:
+        self.description = lru_cache(MOST_KEPT)(_shown_description)
+        """Returns a description as it is shown."""
+        self._entities: dict[str, str] = {}
+        self._relations: dict[str, str] = {}
+
+    def head(self, item: Entity | Relation, names: Mapping[str, str]) -> str:
+        """Return what stands before the descriptions of an item.
+
+        Args:
+            item: of the community.
+            names: of its entities, by id.
+        """
+        written = self._entities if isinstance(item, Entity) else self._relations
+        found = written.get(item.id)
+        if found is None:
+            head = _entity_head(item) if isinstance(item, Entity) else _relation_head(item, names)
+            found = _one_line(head)
+            if len(written) < MOST_KEPT:
+                written[item.id] = found
+        return found
+
+
+def _shown_description(text: str) -> str:
+    return shorten(_one_line(text), _MAX_DESCRIPTION)
+
+
+def _entity_head(item: Entity) -> str:
+    # No aliases: which chunk each comes from is not known.
+    return f"Entity {item.name}" + (f" ({item.type})" if item.type else "")
+
+
+def _relation_head(item: Relation, names: Mapping[str, str]) -> str:
+    source, target = (names.get(end, end) for end in (item.source, item.target))
+    stated = statements(item.predicates[:_MAX_PREDICATES], source, target)
+    return f"Relation {stated.removesuffix('.') or f'{source} and {target}'}"
 
 
 def spread(items: Sequence[T], most: int) -> list[T]:

@@ -76,7 +76,8 @@ class Members:
 
     def __init__(self, communities: Iterable[Community | CountedCommunity], graph: GraphRows) -> None:
         """Read the communities and the relations, each once."""
-        self._graph = graph
+        self.graph = graph
+        """The records."""
         self.ids: list[str] = graph.entity_ids()
         """Of the entities, by row."""
         row = {entity: n for n, entity in enumerate(self.ids)}
@@ -112,17 +113,21 @@ class Members:
 
     def entities(self, community: Community | Outline) -> list[Entity]:
         """Return the members of a community, sorted by id."""
-        return self._graph.entities_by_row(self.rows(community).tolist())
+        return self.graph.entities_by_row(self.rows(community).tolist())
 
     def relations(self, community: Community | Outline) -> list[Relation]:
         """Return the relations with both ends in a community, sorted by id."""
+        return self.graph.relations_by_row(self.relation_rows(community).tolist())
+
+    def relation_rows(self, community: Community | Outline) -> Array:
+        """Return the rows of the relations with both ends in a community, ascending."""
         rows = self.rows(community)
         relations = self._by_source[members(self._source_offsets, rows)[0]]
         # Most communities are small, so that one look-up in an array over all entities is faster than a search.
         self._is_member[rows] = True
         inner = relations[self._is_member[self.targets[relations]]]
         self._is_member[rows] = False
-        return self._graph.relations_by_row(np.sort(inner).tolist())
+        return np.sort(inner)
 
     def owners(self, community: Community | Outline) -> dict[str, str]:
         """Return the part of a community that each member belongs to, by the ids of both; empty if it has no parts."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import groupby
 from math import log1p
 from pathlib import Path
 from typing import TypeAlias
@@ -111,25 +112,30 @@ def write_reports(
         else models.calls.background(partial(_ask, models, max_words)) as calls
     ):
         reports.calls = calls
-        # Of one level, first those that the model is asked about: the rest is written while it replies.
-        for community in sorted(wanted, key=lambda each: (-each.level, len(each.entities) < MIN_SIZE)):
-            reports.receive_finished(_MAX_ASKED)
-            try:
-                context = contexts.build(community, reports)
-            except RequestsWaiting as error:
-                reports.wait(community, error)
-                continue
-            if len(community.entities) < MIN_SIZE:
-                reports.put(community, *records.extractive([community]))
-                continue
-            key = _key(context, max_words)
-            stored = known(key) if known is not None else None
-            if stored is not None and (chat is None or stored.written_by == chat.name):
-                reports.put(community, records.of_stored(stored, community))
-            elif chat is None:
-                reports.put(community, *records.extractive([community]))
-            else:
-                reports.ask(community, context, key)
+        for _, of_level in groupby(sorted(wanted, key=lambda each: -each.level), lambda each: each.level):
+            small: list[Community] = []
+            for community in of_level:
+                if len(community.entities) < MIN_SIZE:
+                    small.append(community)
+                    continue
+                reports.receive_finished(_MAX_ASKED)
+                try:
+                    context = contexts.build(community, reports)
+                except RequestsWaiting as error:
+                    reports.wait(community, error)
+                    continue
+                key = _key(context, max_words)
+                stored = known(key) if known is not None else None
+                if stored is not None and (chat is None or stored.written_by == chat.name):
+                    reports.put(community, records.of_stored(stored, community))
+                elif chat is None:
+                    reports.put(community, *records.extractive([community]))
+                else:
+                    reports.ask(community, context, key)
+            # The model replies meanwhile.
+            if small:
+                for community, report in zip(small, records.extractive(small), strict=True):
+                    reports.put(community, report)
         reports.receive_finished(1)
     if reports.waiting is not None:
         raise reports.waiting

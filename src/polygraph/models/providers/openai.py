@@ -361,6 +361,8 @@ class OpenAIEmbedder:
             raise TransportError("the vectors differ in length", kind="malformed")
         if parts:
             self._dimension = parts[0].shape[1]
+        if len(parts) == 1 and len(filled) == len(texts):
+            return parts[0], n_tokens
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         if parts:
             result[filled] = np.concatenate(parts)
@@ -392,8 +394,9 @@ class OpenAIEmbedder:
         n_tokens = self._reported_tokens(usage.get("prompt_tokens") or usage.get("total_tokens"), texts)
         for at in range(0, len(vectors), _ROWS):
             rows = vectors[at : at + _ROWS].astype(np.float64)
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            vectors[at : at + _ROWS] = rows / np.where(lengths > 0, lengths, 1)
+            lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+            rows /= np.where(lengths > 0, lengths, 1.0)
+            vectors[at : at + _ROWS] = rows
         return vectors, n_tokens
 
     def _reported_tokens(self, reported: object, texts: Sequence[str]) -> int:

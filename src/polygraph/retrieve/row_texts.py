@@ -15,7 +15,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.statements import RELATED_TO, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
-from polygraph.text.words import content_stems, count_shared_stems
+from polygraph.text.words import StemCounts, content_stems
 
 ROW_TOKENS = 160
 """Longest row of a table, so that a table holds many."""
@@ -40,7 +40,7 @@ class RowTexts:
 
     def __init__(self, index: Snapshot, question: str = "", *, max_tokens: int = ROW_TOKENS) -> None:
         self._index = index
-        self._asked = frozenset(content_stems(question))
+        self.asked = StemCounts(content_stems(question))
         self._max_tokens = max_tokens
         self._names: dict[str, str] = {}
         self._dates: dict[str, str] = {}
@@ -109,9 +109,9 @@ class RowTexts:
         if sum(costs) <= room:
             return self._dated(descriptions)
         # The words of the name do not count, since all descriptions are about it.
-        asked = self._asked - {stem for name in names for stem in content_stems(name)}
+        of_names = {stem for name in names for stem in content_stems(name)}
         turns = in_turns(descriptions)[:_MAX_COMPARED]
-        counts = count_shared_stems(asked, [descriptions[n].text for n in turns])
+        counts = self.asked.of([descriptions[n].text for n in turns], without=of_names)
         shared = dict(zip(turns, counts, strict=True))
         if any(counts):
             # Sorting is stable, so that those with equally many shared words stay in turns.

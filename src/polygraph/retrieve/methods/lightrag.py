@@ -303,7 +303,9 @@ class LightRAG:
         n = max(1, self.related_chunks * len(rows) // 2)
         said = [row for row, _ in rows] if self.pick == "statements" else []
         names = texts.names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
-        ranked = rank_by_statements(question, list(why), said, vector, index, names, most=n)
+        ranked = rank_by_statements(
+            question, list(why), said, vector, index, names, most=n, asked=texts.asked
+        )
         return [(p.chunk, f"{why[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked]
 
     def _n_within_budget(self, passages: Sequence[tuple[str, str]], index: Snapshot) -> int:

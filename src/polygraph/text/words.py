@@ -179,7 +179,9 @@ class StemCounts:
             at = joined.find(root)
             while at >= 0:
                 after = at + 1
-                if _begins_word(joined, at) and _content_stem(_WORD.match(joined, at)[0]) == stem:  # type: ignore[index]
+                # Most words stand behind a space.
+                begins_word = joined[at - 1 : at] == " " or _begins_word(joined, at)
+                if begins_word and _content_stem(_WORD.match(joined, at)[0]) == stem:  # type: ignore[index]
                     n = bisect_right(begins, at)
                     bits[n - 1] |= bit
                     after = begins[n]

@@ -52,9 +52,15 @@ def in_turns(descriptions: Sequence[Description]) -> list[int]:
 
     Within a turn, documents that are far from each other in their order come first.
     """
+    return list(_in_turns(tuple([description.chunk for description in descriptions])))
+
+
+# Many questions are about the same entities.
+@lru_cache(maxsize=1_024)
+def _in_turns(chunks: tuple[str, ...]) -> tuple[int, ...]:
     of_document: defaultdict[str, list[int]] = defaultdict(list)
-    for n, description in enumerate(descriptions):
-        of_document[_document_of_chunk(description.chunk)].append(n)
+    for n, chunk in enumerate(chunks):
+        of_document[_document_of_chunk(chunk)].append(n)
     groups = list(of_document.values())
     waiting: Sequence[Sequence[int]] = [groups[document] for document in _spread(len(groups))]
     found: list[int] = []
@@ -63,7 +69,7 @@ def in_turns(descriptions: Sequence[Description]) -> list[int]:
         found += [group[turn] for group in waiting]
         turn += 1
         waiting = [group for group in waiting if turn < len(group)]
-    return found
+    return tuple(found)
 
 
 def document_of(description: Description) -> str:

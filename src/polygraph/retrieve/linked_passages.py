@@ -9,7 +9,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.text.words import content_stems, count_shared_stems
+from polygraph.text.words import StemCounts, content_stems
 
 MANY_PASSAGES = 500
 """An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
@@ -137,6 +137,7 @@ def rank_by_statements(
     index: Snapshot,
     names: Mapping[str, str] | None = None,
     most: int | None = None,
+    asked: StemCounts | None = None,
 ) -> list[LinkedPassage]:
     """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
 
@@ -151,12 +152,14 @@ def rank_by_statements(
         index: with `chunk_vectors`.
         names: of the ends of relations, by id; default: the ids.
         most: how many are returned, the best; default: all.
+        asked: counts the stems of the question, which it may have looked for in the same descriptions before.
     """
-    asked = set(content_stems(question))
+    if asked is None:
+        asked = StemCounts(content_stems(question))
     n_words: dict[str, int] = {}
     for row in rows:
-        of_names = asked & set(content_stems(_names(row, names or {})))
-        counts = count_shared_stems(asked - of_names, [d.text for d in row.descriptions])
+        of_names = asked.stems & set(content_stems(_names(row, names or {})))
+        counts = asked.of([d.text for d in row.descriptions], without=of_names)
         for description, n in zip(row.descriptions, counts, strict=True):
             n_words[description.chunk] = max(len(of_names) + n, n_words.get(description.chunk, 0))
     if most is not None and 0 < most < len(chunks):

@@ -4,10 +4,11 @@ What is said of an entity or relation is chosen for the question where it does n
 the document that says it. Where a model has written a summary of all, that comes first, if it fits.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from polygraph.graph.descriptions import document_of, in_turns
 from polygraph.records import Description, Entity, Relation, Triple
@@ -15,14 +16,17 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.statements import RELATED_TO, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
-from polygraph.text.words import content_stems, count_shared_stems
+from polygraph.text.words import StemCounts, content_stems
 
+R = TypeVar("R", Entity, Relation)
 ROW_TOKENS = 160
 """Longest row of a table, so that a table holds many."""
 _CHARACTERS_PER_TOKEN = (3.5, 3.2, 2.9, 2.6, 2.2, 1.6)
 """For choosing statements: the next rate where tokens are shorter than supposed."""
 _MAX_COMPARED = 200
 """Descriptions of one row that are compared with the question."""
+_KEPT = 8_000
+"""Lines that are kept for other questions, of some 300 bytes."""
 _PREDICATES = 4
 _SENTENCE_END = (".", "!", "?", "…", ":", "。", "！", "？")
 _CLOSING = "\"'”’»)]」』"
@@ -40,46 +44,71 @@ class RowTexts:
 
     def __init__(self, index: Snapshot, question: str = "", *, max_tokens: int = ROW_TOKENS) -> None:
         self._index = index
-        self._asked = frozenset(content_stems(question))
+        self.asked = StemCounts(content_stems(question))
         self._max_tokens = max_tokens
         self._names: dict[str, str] = {}
         self._dates: dict[str, str] = {}
+        self._kept = index.kept("lines of rows", _KEPT)
         self._entities: dict[str, str] = {}
         self._relations: dict[str, str] = {}
 
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
-        if entity.id not in self._entities:
-            kind = f" ({entity.type})" if entity.type else ""
-            self._entities[entity.id] = self._row(f"{entity.name}{kind}:", entity, [entity.name])
-        return self._entities[entity.id]
+        return self.entities([entity])[0]
 
     def relation(self, relation: Relation) -> str:
         """Write what a relation states as sentences, followed by its descriptions, on one line."""
-        if relation.id not in self._relations:
-            self._relations[relation.id] = self._written(relation)
-        return self._relations[relation.id]
-
-    def _written(self, relation: Relation) -> str:
-        names = self.names([relation.source, relation.target])
-        ends = names.get(relation.source, relation.source), names.get(relation.target, relation.target)
-        head = statements(relation.predicates[:_PREDICATES], *ends)
-        if not head:
-            about = f" ({'; '.join(relation.keywords[:_PREDICATES])})" if relation.keywords else ""
-            head = f"{ends[0]} and {ends[1]}{about}:"
-        return self._row(head, relation, ends)
-
-    def relations(self, relations: Iterable[Relation]) -> list[str]:
-        """Write several relations; their ends and dates are read at once."""
-        listed = list(relations)
-        self.names([end for r in listed for end in (r.source, r.target)])
-        self._read_dates_of([r for r in listed if r.id not in self._relations])
-        return [self.relation(r) for r in listed]
+        return self.relations([relation])[0]
 
     def entities(self, entities: Sequence[Entity]) -> list[str]:
         """Write several entities; their dates are read at once."""
-        self._read_dates_of([e for e in entities if e.id not in self._entities])
-        return [self.entity(e) for e in entities]
+        return self._lines_of(entities, self._entities, self._written_entities)
+
+    def relations(self, relations: Iterable[Relation]) -> list[str]:
+        """Write several relations; their ends and dates are read at once."""
+        return self._lines_of(list(relations), self._relations, self._written_relations)
+
+    def _lines_of(
+        self, rows: Sequence[R], written: dict[str, str], write: Callable[[Sequence[R]], Iterable[tuple[str, bool]]]
+    ) -> list[str]:
+        """Return a line for each row, each written once; those that any question would give are kept for others."""
+        first = {row.id: row for row in reversed(rows) if row.id not in written}
+        if first:
+            new = {self._key(row): row for row in reversed(first.values())}
+
+            def write_missing(keys: list[Any]) -> dict[Any, str]:
+                missing = [new[key] for key in keys]
+                kept = {}
+                for key, row, (line, is_chosen) in zip(keys, missing, write(missing), strict=True):
+                    written[row.id] = line
+                    if not is_chosen:
+                        kept[key] = line
+                return kept
+
+            found = self._kept.read(new, write_missing)
+            written.update({new[key].id: line for key, line in found.items()})
+        return [written[row.id] for row in rows]
+
+    def _key(self, row: Entity | Relation) -> tuple[type, str, int, int]:
+        # Some rows are read with a part of their descriptions.
+        return type(row), row.id, len(row.descriptions), self._max_tokens
+
+    def _written_entities(self, entities: Sequence[Entity]) -> Iterator[tuple[str, bool]]:
+        self._read_dates_of(entities)
+        for entity in entities:
+            kind = f" ({entity.type})" if entity.type else ""
+            yield self._row(f"{entity.name}{kind}:", entity, [entity.name])
+
+    def _written_relations(self, relations: Sequence[Relation]) -> Iterator[tuple[str, bool]]:
+        names = self.names([end for r in relations for end in (r.source, r.target)])
+        self._read_dates_of(relations)
+        for r in relations:
+            ends = names.get(r.source, r.source), names.get(r.target, r.target)
+            head = statements(r.predicates[:_PREDICATES], *ends)
+            if not head:
+                about = f" ({'; '.join(r.keywords[:_PREDICATES])})" if r.keywords else ""
+                head = f"{ends[0]} and {ends[1]}{about}:"
+            yield self._row(head, r, ends)
 
     def names(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the names of entities by id."""
@@ -88,30 +117,36 @@ class RowTexts:
             self._names |= self._index.entity_names(missing)
         return self._names
 
-    def _row(self, head: str, row: Entity | Relation, names: Sequence[str]) -> str:
-        """Write a row with as many whole statements as fit; only a statement that is too long alone is cut."""
-        line = ""
+    def _row(self, head: str, row: Entity | Relation, names: Sequence[str]) -> tuple[str, bool]:
+        """Write a row with as many whole statements as fit; only a statement that is too long alone is cut.
+
+        Returns:
+            The line, and whether the question chose what it says.
+        """
+        line, is_chosen = "", False
         for rate in _CHARACTERS_PER_TOKEN:
             room = max(0, int(self._max_tokens * rate) - len(head) - 1)
-            said = self._said(row, names, room)
+            said, chosen = self._said(row, names, room)
+            is_chosen |= chosen
             line = f"{head} {said}" if said else head.removesuffix(":")
             # The count is kept for packing.
             if count_tokens(line) <= self._max_tokens:
-                return line
+                return line, is_chosen
         kept = truncate(line, self._max_tokens)
-        return f"{kept.rpartition(' ')[0] or kept} …"
+        return f"{kept.rpartition(' ')[0] or kept} …", is_chosen
 
-    def _said(self, row: Entity | Relation, names: Sequence[str], room: int) -> str:
+    def _said(self, row: Entity | Relation, names: Sequence[str], room: int) -> tuple[str, bool]:
+        """Return what is said of a row, and whether the question chose it."""
         descriptions = _parts_that_fit(row.descriptions, room)
         if not descriptions:
-            return row.summary
+            return row.summary, False
         costs = self._costs(descriptions)
         if sum(costs) <= room:
-            return self._dated(descriptions)
+            return self._dated(descriptions), False
         # The words of the name do not count, since all descriptions are about it.
-        asked = self._asked - {stem for name in names for stem in content_stems(name)}
+        of_names = [stem for name in names for stem in content_stems(name)]
         turns = in_turns(descriptions)[:_MAX_COMPARED]
-        counts = count_shared_stems(asked, [descriptions[n].text for n in turns])
+        counts = self.asked.of([descriptions[n].text for n in turns], without=of_names)
         shared = dict(zip(turns, counts, strict=True))
         if any(counts):
             # Sorting is stable, so that those with equally many shared words stay in turns.
@@ -121,13 +156,13 @@ class RowTexts:
             # A model wrote the summary from all of them; what the question asks for is added from the documents.
             left = room - len(row.summary) - 1
             more = [n for n in _fitting([n for n in turns if shared[n]], costs, left) if costs[n] <= left]
-            return f"{row.summary} {self._dated([descriptions[n] for n in more])}" if more else row.summary
-        return self._dated([descriptions[n] for n in chosen])
+            said = f"{row.summary} {self._dated([descriptions[n] for n in more])}" if more else row.summary
+            return said, True
+        return self._dated([descriptions[n] for n in chosen]), True
 
     def _dated(self, chosen: Sequence[Description]) -> str:
         """Write statements one after the other, with the date of their document."""
-        self._read_dates(chosen)
-        dates = [self._dates[d.chunk] for d in chosen]
+        dates = self._dates_of(chosen)
         parts = []
         for description, date, after in zip(chosen, dates, [*dates[1:], None], strict=True):
             said = _as_sentence(description.text)
@@ -139,14 +174,21 @@ class RowTexts:
 
     def _costs(self, descriptions: Sequence[Description]) -> list[int]:
         """Return the characters of statements, each with its date."""
-        self._read_dates(descriptions)
-        dates = [self._dates[d.chunk] for d in descriptions]
+        dates = self._dates_of(descriptions)
         if not any(dates):
             return [len(d.text) + 1 for d in descriptions]
         return [
             len(d.text) + 1 + (len(date) + 3 if date else 0)
             for d, date in zip(descriptions, dates, strict=True)
         ]
+
+    def _dates_of(self, descriptions: Sequence[Description]) -> list[str]:
+        dates = self._dates
+        try:
+            return [dates[d.chunk] for d in descriptions]
+        except KeyError:
+            self._read_dates(descriptions)
+            return [dates[d.chunk] for d in descriptions]
 
     def _read_dates_of(self, rows: Iterable[Entity | Relation]) -> None:
         self._read_dates([d for row in rows for d in row.descriptions])
@@ -237,6 +279,13 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
 
     The predicate of a model is a word or two, and what happened stands in the description of the relation.
     """
+    by_id = {fact.id: fact for fact in facts}
+    kept = index.kept("statements of facts", _KEPT)
+    written = kept.read(by_id, lambda missing: _fact_statements([by_id[i] for i in missing], index))
+    return [written[fact.id] for fact in facts]
+
+
+def _fact_statements(facts: Sequence[Triple], index: Snapshot) -> dict[str, str]:
     ends = list(dict.fromkeys(end for fact in facts for end in (fact.source, fact.target)))
     names, rows = index.entity_names(ends), index.entity_rows(ends)
     wanted = {
@@ -248,7 +297,7 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
         frozenset((rows[r.source], rows[r.target])): r
         for _, r in sorted(index.relations(index.relation_rows(sorted(set(pairs)))).items())
     }
-    texts = []
+    texts = {}
     for fact in facts:
         line = triple_line(fact, names)
         relation = relations.get(frozenset(rows.get(end, -1) for end in (fact.source, fact.target)))
@@ -256,5 +305,5 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
         head = f"{line.rstrip('.')}."
         if fact.predicate == RELATED_TO:
             head = f"{names.get(fact.source, fact.source)} and {names.get(fact.target, fact.target)}:"
-        texts.append(_cut(" ".join([head, *map(_as_sentence, said)]) if said else line))
+        texts[fact.id] = _cut(" ".join([head, *map(_as_sentence, said)]) if said else line)
     return texts

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ _NUMBERS_KEPT = 50_000
 few megabytes each."""
 _HUB_DEGREE = 1_000
 """An entity with so many neighbours is in so many passages that reading all of their ids takes a while."""
-_STATEMENTS_KEPT = 20_000
+_STATEMENTS_KEPT = 60_000
 """Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many, and reports
 with their passages; names of entities are kept for as many ids."""
 
@@ -294,6 +294,17 @@ class Snapshot:
 
     @cached_property
     def _edges(self) -> dict[str, Graph]:
+        return {}
+
+    def kept(self, name: str, most: int) -> KeptRows[Any, Any]:
+        """Return values that are derived from rows, of which so many are kept while this state is open.
+
+        A filter hides parts of rows: what is derived within it is kept for it alone.
+        """
+        return self._derived.setdefault(name, KeptRows(most))
+
+    @cached_property
+    def _derived(self) -> dict[str, KeptRows[Any, Any]]:
         return {}
 
     def network(self, kinds: Iterable[EdgeKind]) -> Network:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, KeysView, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from string import ascii_lowercase, digits
@@ -136,30 +136,57 @@ def shared_stems(wanted: Collection[str], text: str) -> set[str]:
     return found
 
 
-def count_shared_stems(wanted: Collection[str], texts: Sequence[str]) -> list[int]:
-    """Return for each of some texts how many of some stems are among its `content_stems`.
+class StemCounts:
+    """Counts how many of some stems are among the `content_stems` of texts; each text is looked through once.
 
-    >>> count_shared_stems(["chang", "mind", "lamp"], ["What changes Scrooge's mind?", "Nothing", "Lamps"])
-    [2, 0, 1]
+    Args:
+        stems: that are looked for.
+
+    >>> counts = StemCounts(["chang", "mind", "lamp"])
+    >>> counts.of(["What changes Scrooge's mind?", "Nothing", "Lamps"]), counts.of(["Lamps"], without=["lamp"])
+    ([2, 0, 1], [0])
     """
-    counts = [0] * len(texts)
-    if not wanted:
-        return counts
-    folded = [text.casefold() for text in texts]
-    # All texts are looked through at once, since most have none of the stems. No word goes beyond the end of its line.
-    joined = "\n".join(folded)
-    begins = list(accumulate(map(len, folded), lambda at, size: at + size + 1, initial=0))
-    for stem in wanted:
-        root = stem[:-1] or stem
-        at = joined.find(root)
-        while at >= 0:
-            after = at + 1
-            if _begins_word(joined, at) and _content_stem(_WORD.match(joined, at)[0]) == stem:  # type: ignore[index]
-                n = bisect_right(begins, at)
-                counts[n - 1] += 1
-                after = begins[n]
-            at = joined.find(root, after)
-    return counts
+
+    def __init__(self, stems: Collection[str]) -> None:
+        self._bits = {stem: 1 << n for n, stem in enumerate(dict.fromkeys(stems))}
+        self._found: dict[str, int] = {}
+
+    @property
+    def stems(self) -> KeysView[str]:
+        """The stems that are looked for, each once."""
+        return self._bits.keys()
+
+    def of(self, texts: Sequence[str], *, without: Collection[str] = ()) -> list[int]:
+        """Return for each of some texts how many of the stems it has, but for some of them."""
+        if not self._bits:
+            return [0] * len(texts)
+        found = self._found
+        if new := [text for text in dict.fromkeys(texts) if text not in found]:
+            found.update(zip(new, self._look_through(new), strict=True))
+        counted = sum(bit for stem, bit in self._bits.items() if stem not in without)
+        return [(found[text] & counted).bit_count() for text in texts]
+
+    def _look_through(self, texts: Sequence[str]) -> list[int]:
+        """Return for each of some texts the bits of the stems that it has."""
+        bits = [0] * len(texts)
+        folded = [text.casefold() for text in texts]
+        # All texts are looked through at once, since most have none of the stems. No word goes beyond the end of its
+        # line.
+        joined = "\n".join(folded)
+        begins = list(accumulate(map(len, folded), lambda at, size: at + size + 1, initial=0))
+        for stem, bit in self._bits.items():
+            root = stem[:-1] or stem
+            at = joined.find(root)
+            while at >= 0:
+                after = at + 1
+                # Most words stand behind a space.
+                begins_word = joined[at - 1 : at] == " " or _begins_word(joined, at)
+                if begins_word and _content_stem(_WORD.match(joined, at)[0]) == stem:  # type: ignore[index]
+                    n = bisect_right(begins, at)
+                    bits[n - 1] |= bit
+                    after = begins[n]
+                at = joined.find(root, after)
+        return bits
 
 
 def _begins_word(text: str, at: int) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.retrieve.row_texts import RowTexts, fact_statements
+from polygraph.store.kept_rows import KeptRows
 from polygraph.text.statements import statements
 from polygraph.text.tokens import count_tokens
 
@@ -13,6 +14,9 @@ class Names:
 
     def entity_names(self, ids):
         return {"papa": "Papa", "honora vane": "Honora Vane"} if "papa" in ids else {}
+
+    def kept(self, name, most):
+        return KeptRows(most)
 
     def dates(self, documents):
         return {d: "1887-05-03" if d == "letter" else "" for d in documents}

@@ -97,7 +97,7 @@ class GraphRAGLocal:
         shown, relations = self._tables(rows, entities, whys, index, texts)
         # 4. Source texts of the entities.
         if self.order == "question":
-            sources = self._sources(question, entities, index, models)
+            sources = self._sources(question, entities, index, models, texts)
         else:
             edges = [e.n for e in index.relations_at(rows)]
             sources = sources_of(entities, index.relations_per_chunk(edges), index)
@@ -153,7 +153,7 @@ class GraphRAGLocal:
         ), tokens
 
     def _sources(
-        self, question: str, entities: Sequence[Entity], index: Snapshot, models: Models
+        self, question: str, entities: Sequence[Entity], index: Snapshot, models: Models, texts: RowTexts
     ) -> tuple[Evidence, ...]:
         """Rank source texts for the question, see `rank_by_statements`."""
         vector = embed_question(question, models)
@@ -161,7 +161,9 @@ class GraphRAGLocal:
         for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
             for chunk in chunks:
                 first.setdefault(chunk, entity.name)
-        ranked = rank_by_statements(question, list(first), entities, vector, index, most=RANKED)
+        ranked = rank_by_statements(
+            question, list(first), entities, vector, index, most=RANKED, asked=texts.asked
+        )
         whys = {
             p.chunk: f"mentions {first[p.chunk]}; what is said of an entity there has {p.n_words} of the question's "
             f"words; cosine {p.cosine:.3f} with the question"

@@ -297,14 +297,18 @@ class LightRAG:
         else:
             cited = [row.chunks for row, _ in rows]
         assigned = assign_to_first(cited, exclude)
-        why = {c: f"{verb} {name}" for (_, name), chunks in zip(rows, assigned, strict=True) for c in chunks}
+        name_of = {c: name for (_, name), chunks in zip(rows, assigned, strict=True) for c in chunks}
         if self.pick == "quota":
-            return [(c, why[c]) for c in pick_by_quota(assigned, self.related_chunks)]
+            return [(c, f"{verb} {name_of[c]}") for c in pick_by_quota(assigned, self.related_chunks)]
         n = max(1, self.related_chunks * len(rows) // 2)
         said = [row for row, _ in rows] if self.pick == "statements" else []
         names = texts.names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
-        ranked = rank_by_statements(question, list(why), said, vector, index, names, most=n)
-        return [(p.chunk, f"{why[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked]
+        ranked = rank_by_statements(
+            question, list(name_of), said, vector, index, names, most=n, asked=texts.asked
+        )
+        return [
+            (p.chunk, f"{verb} {name_of[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked
+        ]
 
     def _n_within_budget(self, passages: Sequence[tuple[str, str]], index: Snapshot) -> int:
         """Count the passages of a level that fit its budget; all if it has none."""

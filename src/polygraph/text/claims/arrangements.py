@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from polygraph.text.claims.repeats import sentences
-from polygraph.text.claims.tokens import Token, tokens
+from polygraph.text.claims.tokens import Token, most_tokens, tokens
 from polygraph.text.language import detect_language
 
 _MIN_SHARED = 0.8
@@ -47,7 +47,9 @@ def rearranged(claim: str, shown: str) -> str:
     if not _MIN_TOKENS <= len(said) <= 20:
         return ""
     reasons = []
-    for sentence in sentences(shown):
+    for sentence, most in zip(sentences(shown), most_tokens(said, shown), strict=True):
+        if most < _MIN_SHARED * len(said):
+            continue
         there = tokens(sentence, german=language == "de")
         keys = {t.key for t in there}
         if sum(t.key in keys for t in said) < _MIN_SHARED * len(said):

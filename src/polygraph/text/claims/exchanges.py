@@ -1,7 +1,7 @@
 """Statements in which two numbers or two names of the text cited have changed places."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 
 from polygraph.text.claims.folding import fold_all, plain, without_case
@@ -128,27 +128,45 @@ def _exchanged_names(claim: str, shown: str) -> str:
         if lines is None:
             split = shown.split("\n")
             lines = list(zip(split, fold_all(split), strict=True))
-        is_same = is_reversed = False
         # A word contains its stem but for the last letter.
         verb = min(said)[:-1]
         near = [line for line, folded in lines if a in folded and b in folded and plain(verb) in folded]
-        for sentence in chain.from_iterable(map(_SENTENCE.split, near)):
-            folded = without_case(sentence)
-            if a not in folded or b not in folded:
-                continue
-            for one, gap, other in _neighbours(sentence):
-                if verb not in gap.casefold():
-                    continue
-                x, y = {plain(w) for w in one.split()}, {plain(w) for w in other.split()}
-                if not said & _verbs(gap) or bool(_TURNED.search(between)) != bool(_TURNED.search(gap)):
-                    continue
-                is_same |= a in x and b in y
-                is_reversed |= b in x and a in y
-        if is_reversed and not is_same:
+        if _is_reversed(a, b, said, between, chain.from_iterable(map(_SENTENCE.split, near))):
             if (detect_language(claim) or detect_language(shown)) == "de":  # nouns look like names
                 return ""
             return f"who is who between {first} and {second}"
     return ""
+
+
+def _is_reversed(a: str, b: str, said: set[str], between: str, sentences: Iterable[str]) -> bool:
+    """Return whether sentences have two names the other way round, and none has them as a claim does.
+
+    Args:
+        a: last word of the first name.
+        b: last word of the second one.
+        said: stem of the verb between them.
+        between: what the claim has between them.
+        sentences: that may have both.
+    """
+    verb = min(said)[:-1]
+    found = False
+    for sentence in sentences:
+        folded = without_case(sentence)
+        if a not in folded or b not in folded:
+            continue
+        for one, gap, other in _neighbours(sentence):
+            if verb not in gap.casefold():
+                continue
+            x, y = {plain(w) for w in one.split()}, {plain(w) for w in other.split()}
+            is_same = a in x and b in y
+            if not is_same and not (b in x and a in y):
+                continue
+            if not said & _verbs(gap) or bool(_TURNED.search(between)) != bool(_TURNED.search(gap)):
+                continue
+            if is_same:
+                return False
+            found = True
+    return found
 
 
 def _neighbours(text: str) -> Iterator[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from polygraph.text.claims.folding import plain
+from polygraph.text.claims.folding import fold_all, plain
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
@@ -32,3 +32,9 @@ def stems(text: str) -> frozenset[str]:
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a text."""
     return tuple(text[start:end] for start, end in sentence_spans(text))
+
+
+@lru_cache(maxsize=64)
+def folded_sentences(text: str) -> tuple[str, ...]:
+    """Return the `sentences` of a text without case and accents."""
+    return tuple(fold_all(sentences(text)))

@@ -1,13 +1,15 @@
 """A name or number of a claim that stands in the place of another one in the sentence that the claim repeats."""
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from polygraph.text.claims.amounts import is_close, is_computed
-from polygraph.text.claims.folding import fold_all, plain
-from polygraph.text.claims.repeats import sentences
-from polygraph.text.claims.tokens import Token, tokens
+from polygraph.text.claims.folding import plain
+from polygraph.text.claims.numbers import found_numbers, is_ordinal
+from polygraph.text.claims.repeats import folded_sentences, sentences
+from polygraph.text.claims.tokens import Token, most_tokens, tokens
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems
 
@@ -17,6 +19,7 @@ _MAX_WITH_IT = 0.5
 """Largest share that a sentence with the name or number may have of the rest, as a share of the greatest one."""
 _MIN_TOKENS = 2
 """Tokens of the rest."""
+_ROUNDING = 1e-9
 
 
 def substituted(claim: str, shown: str) -> str:
@@ -30,63 +33,81 @@ def substituted(claim: str, shown: str) -> str:
     said = tokens(claim, german=german)
     if not _MIN_TOKENS < len(said) <= 20:
         return ""
-    near, far = _divided(said, shown)
-    parts = [(sentence, tokens(sentence, german=german)) for sentence in near]
-    keys = [{token.key for token in there} for _, there in parts]
+    compared = _Sentences(said, shown, german=german)
     for n, token in enumerate(said):
         if token.kind == "word" or (token.kind == "number" and is_computed(claim)):
             continue
         rest = [t.key for t in said if t is not token]
-        reach = [(_share(rest, some), *part) for some, part in zip(keys, parts, strict=True)]
-        best = max((share for share, _, _ in reach), default=0.0)
-        if best < _MIN_SHARED:
+        best = compared.best_share(rest)
+        if best < _MIN_SHARED or compared.has_beside(token, rest, _MAX_WITH_IT * best):
             continue
-        with_it = [share for share, _, there in reach if any(_names(t, token) for t in there)]
-        if max(with_it, default=0.0) > _MAX_WITH_IT * best:
+        if token.kind == "name" and not compared.has(token):
             continue
-        if token.kind == "name" and not with_it and not _stands_in(token, far, german=german):
-            continue
-        close = [(sentence, there) for share, sentence, there in reach if share >= best]
-        if all(_in_place_of(n, said, claim, there, sentence) for sentence, there in close):
+        if all(_in_place_of(n, said, claim, *sentence) for sentence in compared.with_share(rest, best)):
             return f"the {token.kind} {token.written}"
     return ""
 
 
-def _divided(said: Sequence[Token], shown: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Divide the sentences of a text into those that may have enough of a claim to matter, and the others, folded.
+class _Sentences:
+    """The sentences of a text that a claim is compared with, those that may have most of it first.
 
-    Most of hundreds of sentences have next to nothing of it, so they need not be read word by word.
+    Most of hundreds of sentences have next to nothing of a claim, so that few are read word by word.
+
+    Args:
+        said: tokens of the claim.
+        shown: the text.
+        german: as for `tokens`.
     """
-    # A stem is its word but for an ending: a sentence has at most as many of the words as it has of their roots.
-    roots = [token.key[:-1] for token in said if token.kind != "number"]
-    least = _MAX_WITH_IT * _MIN_SHARED * (len(said) - 1) - (len(said) - len(roots))
-    near: list[str] = []
-    far: list[tuple[str, str]] = []
-    for sentence, folded in zip(sentences(shown), _folded(shown), strict=True):
-        if sum(root in folded for root in roots) >= least:
-            near.append(sentence)
-        else:
-            far.append((sentence, folded))
-    return near, far
 
+    def __init__(self, said: Sequence[Token], shown: str, *, german: bool) -> None:
+        self._german = german
+        self._sentences, self._folded = sentences(shown), folded_sentences(shown)
+        self._most = most_tokens(tuple(said), shown)
+        self._order = sorted(range(len(self._sentences)), key=lambda i: -self._most[i])
 
-@lru_cache(maxsize=64)
-def _folded(shown: str) -> tuple[str, ...]:
-    return tuple(fold_all(sentences(shown)))
+    def best_share(self, rest: Sequence[str]) -> float:
+        """Return the greatest share of some keys that a sentence has; 0 if it is too small to matter."""
+        best = 0.0
+        for i in self._order:
+            if self._most[i] <= best * len(rest) or self._most[i] < _MIN_SHARED * len(rest) - _ROUNDING:
+                break
+            best = max(best, self._share(i, rest))
+        return best
 
+    def has_beside(self, token: Token, rest: Sequence[str], share: float) -> bool:
+        """Return whether a sentence with more than a share of some keys has a name or number."""
+        some = list(takewhile(lambda i: self._most[i] > share * len(rest), self._order))
+        # Most numbers are written as in the claim.
+        some.sort(key=lambda i: token.written not in self._sentences[i])
+        return any(self._has(i, token) and self._share(i, rest) > share for i in some)
 
-def _stands_in(name: Token, folded_sentences: Sequence[tuple[str, str]], *, german: bool) -> bool:
-    """Return whether any of some sentences has a part of a name."""
-    words = [plain(word) for word in name.written.split()]
-    return any(
-        any(_names(other, name) for other in tokens(sentence, german=german))
-        for sentence, folded in folded_sentences
-        if any(word in folded for word in words)
-    )
+    def has(self, name: Token) -> bool:
+        """Return whether any sentence has a part of a name."""
+        return any(self._has(i, name) for i in self._order)
 
+    def with_share(self, rest: Sequence[str], share: float) -> Iterator[tuple[Sequence[Token], str]]:
+        """Yield the sentences with at least a share of some keys, each after its tokens."""
+        for i in takewhile(lambda i: self._most[i] >= share * len(rest) - _ROUNDING, self._order):
+            if self._share(i, rest) >= share:
+                yield self._tokens(i), self._sentences[i]
 
-def _share(rest: Sequence[str], there: Set[str]) -> float:
-    return sum(key in there for key in rest) / len(rest)
+    def _tokens(self, i: int) -> Sequence[Token]:
+        return tokens(self._sentences[i], german=self._german)
+
+    def _share(self, i: int, rest: Sequence[str]) -> float:
+        there = {token.key for token in self._tokens(i)}
+        return sum([key in there for key in rest]) / len(rest)
+
+    def _has(self, i: int, token: Token) -> bool:
+        if token.kind == "number":
+            return any(
+                str(other.number.value) == token.key
+                for other in found_numbers(self._sentences[i])
+                if not is_ordinal(other.written)
+            )
+        return any(word in self._folded[i] for word in _name_words(token.written)) and any(
+            _names(other, token) for other in self._tokens(i)
+        )
 
 
 def _names(token: Token, other: Token) -> bool:

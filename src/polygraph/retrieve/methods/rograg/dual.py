@@ -169,7 +169,9 @@ class RogragDual:
                     whys.setdefault(chunk, f"mentions {entity.name}")
             rows: list[Entity | Relation] = [*entities, *themes]
             names = texts.names([i for r in themes for i in (r.source, r.target)])
-            ranked = rank_by_statements(question, list(whys), rows, vector, index, names, most=RANKED)
+            ranked = rank_by_statements(
+                question, list(whys), rows, vector, index, names, most=RANKED, asked=texts.asked
+            )
             whys = {p.chunk: f"{whys[p.chunk]}; cosine {p.cosine:.3f} with the question" for p in ranked}
         if self.rerank and models.reranker is not None:
             scored = rerank_passages(question, list(whys)[:RANKED], index, models, self.rerank)

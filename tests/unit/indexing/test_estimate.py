@@ -27,15 +27,23 @@ from polygraph.indexing.estimate.pilot import divide_calls
 from polygraph.indexing.estimate.questions import LayerSizes, MethodPlan, question_line
 from polygraph.indexing.estimate.ranges import Estimate, Line, Range, priced_line
 from polygraph.indexing.estimate.reconcile import load_estimate, save_estimate
-from polygraph.indexing.estimate.scaling import Figures, extrapolate, fit_growth, nested_samples
+from polygraph.indexing.estimate.same import KnownPairs, pairs_in_doubt
+from polygraph.indexing.estimate.scaling import (
+    NameCounts,
+    extrapolate_entities,
+    fit_growth,
+    nested_samples,
+)
 from polygraph.indexing.estimate.simulated_extraction import simulate_extraction
-from polygraph.indexing.estimate.simulated_graph import simulate_graph
+from polygraph.indexing.estimate.simulated_graph import simulate_graph, simulate_view
+from polygraph.indexing.estimate.window_structure import WindowStructure, choose_structure, structure_of
 from polygraph.models import Calls, Models
 from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import Price
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.records import Chunk, Community, EntityRow, Extraction, RelationRow, Window
+from polygraph.records import Chunk, Community, EntityRow, Extraction, RelationRow, Span, Window
+from polygraph.store.manifest import Manifest
 from polygraph.testing import scripted_chat
 from polygraph.text.tokens import count_tokens
 from polygraph.workspace.index import Index
@@ -457,32 +465,74 @@ def test_growth_is_a_power_fitted_to_samples():
     assert fit_growth([100, 200, 400, 800], [10, 20, 40, 60], 8000).error > 0.3
 
 
-def test_what_other_windows_add_is_corrected_by_the_windows_that_are_known():
+def test_the_growth_of_the_simulation_is_corrected_by_the_windows_that_are_known():
     chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=1, text="x", n_tokens=1)
-    windows = [
-        Window(id=f"d@{n}", document="d", ordinal=n, title="", chunks=(chunk,), text="x") for n in range(5)
-    ]
-    known = {w.id: Extraction(window=w.id, status="repaired") for w in windows[:3]}
-    of_known = Figures(entities=30, communities=7, reports=5, context_tokens=997, found_once=17)
-    of_simulated = Figures(entities=40, communities=17, reports=9, context_tokens=497, found_once=37)
-    of_all = Figures(entities=60, communities=27, reports=15, context_tokens=797, found_once=50)
 
-    def measure(some, rows):
+    def windows(n):
+        return [
+            Window(id=f"d@{k}", document="d", ordinal=k, title="", chunks=(chunk,), text="x")
+            for k in range(n)
+        ]
+
+    known = {w.id: Extraction(window=w.id, status="repaired") for w in windows(4)}
+
+    def count(some, rows):
         if rows[0].status == "repaired":
-            return of_known
-        return of_all if len(some) == 5 else of_simulated
+            return NameCounts(entities=30, found_once=15)
+        return NameCounts(entities=40 if len(some) == 4 else 100, found_once=40)
 
-    found = extrapolate(windows, known, lambda w: Extraction(window=w.id), measure)
-    # Three are added to both sides of a ratio: 20/40 of entities found once, 10/20 of communities, 1000/500 of tokens.
-    assert found == Figures(
-        entities=30 + 20 / 2,
-        communities=7 + 10 / 2,
-        reports=5 + 6 / 2,
-        context_tokens=997 + 300 * 2,
-        found_once=17 + 13 / 2,
+    def entities(n, rows):
+        return extrapolate_entities(windows(n), rows, lambda w: Extraction(window=w.id), count)
+
+    # The simulation grows by 100 / 40. Of its entities all are new, of the known ones half: four times as many windows
+    # give half as many as it says. The correction is that of five times as many windows at most.
+    assert entities(16, known) == pytest.approx(30 * 2.5 * 4**-0.5)
+    assert entities(80, known) == pytest.approx(30 * 2.5 * 5**-0.5)
+    assert entities(16, dict(list(known.items())[:2])) is None
+
+
+def test_simulated_windows_have_the_relations_of_windows_that_were_read():
+    text = " ".join(PAPERS.values())
+    n = count_tokens(text)
+    names = ["Mara Quill", "Harbour Board", "Tobias Wren", "Skerry Light"]
+    rows = Extraction(
+        window="w",
+        entities=tuple(
+            EntityRow(name=name, spans=(Span("d", "d:0", 0, 1),) * (4 - k)) for k, name in enumerate(names)
+        ),
+        relations=tuple(
+            RelationRow(source=a, target=b)
+            for a, b in (("Tobias Wren", "mara quill"), ("Nobody", "Tobias Wren"))
+        ),
     )
-    two = dict(list(known.items())[:2])
-    assert extrapolate(windows, two, lambda w: Extraction(window=w.id), measure) is None
+    structure = structure_of(n, rows)
+    # "Nobody" is no entity.
+    assert structure == WindowStructure(n, 4, ((2, 0),))
+    profile = replace(GPT_4O, power=1.0, entities=8_000 / n, structures=(structure,))
+    found = simulate_extraction(window(text), n, profile)
+    assert len(found.entities) == 8
+    # The fifth of the eight most frequent names and the most frequent one.
+    [pair] = [(r.source, r.target) for r in found.relations]
+    assert pair[1] == "Anna Orme"  # four times in the papers
+    assert structure.pairs_of(1) == []
+    longer = WindowStructure(100 * n, 4, ())
+    near = [WindowStructure(n + k, 4, ()) for k in range(5)]
+    assert {choose_structure([longer, *near], f"w{k}", n) for k in range(40)} == set(near)
+    assert choose_structure([], "w", n) is None
+
+
+def test_a_profile_counts_a_name_once_in_a_window_whatever_its_rows():
+    rows = Extraction(
+        window="w",
+        entities=(
+            EntityRow(name="Mara Quill", description="She built the light."),
+            EntityRow(name="Mara Quill", description="She repaired it."),
+            EntityRow(name="Mara Quill", description=""),
+        ),
+    )
+    fitted = fit_profile([(100, rows, 0), (100, rows, 0)])
+    assert fitted.entities == 10
+    assert fitted.entity_tokens == count_tokens("She built the light.") + count_tokens("She repaired it.")
 
 
 def test_nested_samples_hold_each_other_and_whole_documents_first():
@@ -513,11 +563,50 @@ def test_simulated_extraction_keeps_to_the_profile_it_is_given():
         )
 
 
+def settings_of_build(**more):
+    values = {
+        "chunk_tokens": 256, "window_tokens": 1200, "language": "en", "embedder": "hash", "dimension": 256,
+        "name_embedder": "hash", "name_dimension": 256, "extractor": "llm:x", "extractor_settings": {},
+        "reports": "x", "community_size": 10,
+    }  # fmt: skip
+    return Manifest(**values | more)
+
+
+def test_a_simulated_graph_is_resolved_as_the_manifest_says():
+    windows = [window(text, name) for name, text in PAPERS.items()]
+    rows = [
+        Extraction(
+            window=w.id,
+            entities=tuple(
+                EntityRow(name=name, type="person", spans=(Span(w.document, w.chunks[0].id, 0, 1),))
+                for name in ("Mara Quill", "Wren")
+            ),
+            relations=(RelationRow(source="Mara Quill", target="Wren", predicate="same as", strength=k + 1),),
+        )
+        for k, w in enumerate(windows)
+    ]
+    by_model, by_parser = (
+        simulate_view(windows, rows, settings_of_build(extractor=name)) for name in ("llm:x", "nlp:x")
+    )
+    # What a model says of two names counts; the parser's predicates do not.
+    assert len(by_model.entities) == 1
+    assert len(by_parser.entities) == 2
+
+
+def test_pairs_grow_faster_than_entities_and_are_the_known_ones_at_least():
+    known = KnownPairs(n_windows=12, n_entities=100, n_pairs=10)
+    found = pairs_in_doubt(known, Range(100, 400, 400))
+    assert found.low == 5
+    assert found.mid == pytest.approx(40 * 4**0.4)
+    assert found.high == pytest.approx(80 * 4)
+    assert pairs_in_doubt(KnownPairs(), Range(10, 10, 10)).mid == pytest.approx(3)
+
+
 def test_a_simulated_graph_is_made_by_the_code_of_the_build():
     windows = [window(text, name) for name, text in PAPERS.items()]
     rows = [simulate_extraction(w, count_tokens(w.text), replace(GPT_4O, entities=200)) for w in windows]
     found = simulate_graph(
-        windows, rows, community_size=10, max_context=6000, report=default_report_length(500)
+        windows, rows, manifest=settings_of_build(), max_context=6000, report=default_report_length(500)
     )
     # A community of two gets no report by a model.
     assert len(found.contexts) == sum(len(c.entities) >= 3 for c in found.communities) > 0

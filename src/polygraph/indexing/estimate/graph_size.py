@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from polygraph.graph.merge.view import GraphView
 from polygraph.graph.reports.write import MAX_INPUT_TOKENS
 from polygraph.indexing.estimate.model_profile import (
     REPORT_BASIS,
@@ -19,12 +20,13 @@ from polygraph.indexing.estimate.ranges import ZERO, Line, Range, low_mid_high, 
 from polygraph.indexing.estimate.scaling import (
     MAX_SIMULATED,
     Figures,
-    extrapolate,
+    NameCounts,
+    extrapolate_entities,
     fit_growth,
     nested_samples,
 )
 from polygraph.indexing.estimate.simulated_extraction import simulate_extraction
-from polygraph.indexing.estimate.simulated_graph import SimulatedGraph, simulate_graph
+from polygraph.indexing.estimate.simulated_graph import SimulatedGraph, simulate_graph, simulate_view
 from polygraph.models import ChatModel
 from polygraph.models.calls import request_key
 from polygraph.records import Extraction, Window
@@ -148,16 +150,16 @@ def _simulate(
 
     def run(some: Sequence[Window], rows: Iterable[Extraction]) -> SimulatedGraph:
         return simulate_graph(
-            some, rows, community_size=state.plan.manifest.community_size, max_context=max_context,
-            report=length, contexts=writes_reports,
+            some, rows, manifest=state.plan.manifest, max_context=max_context, report=length,
+            contexts=writes_reports,
         )  # fmt: skip
 
     samples = [list(windows)] if len(windows) <= MAX_SIMULATED else nested_samples(windows, MAX_SIMULATED)
     measured = []
     for some in samples:
         last = run(some, (state.extractions.get(w.id) or rows_of(w) for w in some))
-        measured.append(_figures(last, some))
-    shares, errors = Figures(1, 1, 1, 1, 1), Figures(0, 0, 0, 0, 0)
+        measured.append(_figures(last))
+    shares, errors = Figures(1, 1, 1, 1), Figures(0, 0, 0, 0)
     if len(samples) > 1:
         sizes = [len(some) for some in samples]
         grown = [fit_growth(sizes, values, len(windows)) for values in zip(*measured, strict=True)]
@@ -169,27 +171,33 @@ def _simulate(
         )
     known = sum(w.id in state.extractions for w in samples[-1]) / max(1, len(samples[-1]))
     if known < 1:
-        corrected = extrapolate(
-            samples[-1], state.extractions, rows_of, lambda w, rows: _figures(run(w, rows), w)
+        n_entities = extrapolate_entities(
+            samples[-1],
+            state.extractions,
+            rows_of,
+            lambda some, rows: _count_names(simulate_view(some, rows, state.plan.manifest), some),
         )
-        if corrected is not None:
-            shares = Figures(
-                *(s * c / max(1.0, m) for s, c, m in zip(shares, corrected, measured[-1], strict=True))
-            )
+        if n_entities is not None:
+            # Simulated windows have the structure of known ones: more entities are so many more of each figure.
+            shares = Figures(*(share * n_entities / max(1.0, measured[-1].entities) for share in shares))
     unknown = sqrt(1 - known)
     errors = Figures(*(e + unknown * (_CHANCE_ERROR + profile.error) for e in errors))
     return _Simulation(last, measured[-1], shares, errors, unknown)
 
 
-def _figures(graph: SimulatedGraph, windows: Sequence[Window]) -> Figures:
-    window_of = {chunk.id: window.id for window in windows for chunk in window.chunks}
+def _figures(graph: SimulatedGraph) -> Figures:
     return Figures(
         entities=len(graph.view.entities),
         communities=len(graph.communities),
         reports=len(graph.contexts),
         context_tokens=sum(count_many([context.text for context in graph.contexts])),
-        found_once=sum(len({window_of[c] for c in e.chunks}) == 1 for e in graph.view.entities),
     )
+
+
+def _count_names(view: GraphView, windows: Sequence[Window]) -> NameCounts:
+    window_of = {chunk.id: window.id for window in windows for chunk in window.chunks}
+    once = sum(len({window_of[chunk] for chunk in entity.chunks}) == 1 for entity in view.entities)
+    return NameCounts(len(view.entities), once)
 
 
 # --- reports ----------------------------------------------------------------------------------------------
@@ -236,7 +244,7 @@ def _pilot_reports(state: EstimateState, n: int) -> list[tuple[int, int]]:
         return []
     graph = simulate_graph(
         known, [state.extractions[w.id] for w in known],
-        community_size=state.plan.manifest.community_size, max_context=_max_context(state),
+        manifest=state.plan.manifest, max_context=_max_context(state),
         report=default_report_length(REPORT_TOKENS[1]),
     )  # fmt: skip
     counted = write_pilot_reports(graph, n, state.models, max_words=state.plan.manifest.report_words)

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import fmean
 
+from polygraph.indexing.estimate.window_structure import WindowStructure, structure_of
 from polygraph.records import Extraction
+from polygraph.text.normalize import normalize_name
 from polygraph.text.tokens import count_tokens
 
 MIN_WINDOWS = 2
@@ -19,6 +21,7 @@ class ModelProfile:
     """Output of a model that extracts. Rates are per 1,000 tokens of text, in windows of `window_tokens`."""
 
     entities: float
+    """Different names; a name may have several rows, one for each passage that says something of it."""
     relations: float
     entity_tokens: float
     """Tokens of an entity's description."""
@@ -36,6 +39,8 @@ class ModelProfile:
     """Share of single common words among the entities that are no names; these recur more than pairs of words."""
     error: float = 0.0
     """Relative error of the rates, two standard errors."""
+    structures: tuple[WindowStructure, ...] = ()
+    """Of windows that the model has read."""
 
     def amount(self, rate: float, n_tokens: float) -> float:
         """Return how much is extracted from, or written about, a window of `n_tokens`.
@@ -82,24 +87,28 @@ def fit_profile(windows: Sequence[tuple[int, Extraction, int]]) -> ModelProfile 
     if len(windows) < MIN_WINDOWS:
         return None
     text = sum(n for n, _, _ in windows) / 1000
-    entities = [row for _, e, _ in windows for row in e.entities]
+    n_entities = sum(len({normalize_name(row.name) for row in e.entities}) for _, e, _ in windows)
     relations = [row for _, e, _ in windows for row in e.relations]
-    if not text or not entities:
+    if not text or not n_entities:
         return None
     replies = [(n, written) for n, _, written in windows if written]
-    descriptions = [row.description for row in entities] + [row.description for row in relations]
-    record = fmean(count_tokens(d) for d in descriptions) + _RECORD_TOKENS
+    of_entities = [row.description for _, e, _ in windows for row in e.entities if row.description]
+    of_relations = [row.description for row in relations]
+    descriptions = of_entities + of_relations
+    n_described, n_related = (sum(map(count_tokens, some)) for some in (of_entities, of_relations))
+    written = n_described + n_related + _RECORD_TOKENS * (n_entities + len(relations))
     return ModelProfile(
-        entities=len(entities) / text,
+        entities=n_entities / text,
         relations=len(relations) / text,
-        entity_tokens=fmean(count_tokens(row.description) for row in entities),
-        relation_tokens=fmean(count_tokens(row.description) for row in relations) if relations else 0.0,
-        reply_tokens=ratio_of_sums(replies)[0] * 1000 if replies else record * len(descriptions) / text,
+        entity_tokens=n_described / n_entities,
+        relation_tokens=n_related / len(relations) if relations else 0.0,
+        reply_tokens=ratio_of_sums(replies)[0] * 1000 if replies else written / text,
         repeats=len(set(descriptions)) < 0.8 * len(descriptions),
         window_tokens=text * 1000 / len(windows),
         # The windows to come are as long as these: how output changes with length need not be known.
         power=1.0,
         error=ratio_of_sums(replies or [(n, len(e.entities) + len(e.relations)) for n, e, _ in windows])[1],
+        structures=tuple(structure_of(n, e) for n, e, _ in windows if e.entities),
     )
 
 

@@ -17,9 +17,10 @@ from polygraph.records import Extraction, Window
 MAX_SIMULATED = 3_000
 """Windows that are simulated: about 4 million tokens of text, a minute."""
 MIN_KNOWN = 3
-"""Known windows that `extrapolate` needs."""
+"""Known windows that `extrapolate_entities` needs."""
 _FRACTIONS = (8, 4, 2, 1)
-_SMOOTHING = 3.0
+_MAX_CORRECTED = 5.0
+"""Growth up to which the exponent is corrected: further, its error outweighs what it corrects."""
 _SEED = 20
 
 
@@ -32,8 +33,14 @@ class Figures(NamedTuple):
     """Communities for which a model writes a report."""
     context_tokens: float
     """Of all reports."""
+
+
+class NameCounts(NamedTuple):
+    """Entities of some windows."""
+
+    entities: float
     found_once: float
-    """Entities that one window names."""
+    """Those that one window alone names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,44 +94,40 @@ def _slope(points: Sequence[tuple[float, float]]) -> float:
     return sum((a - x) * (b - y) for a, b in points) / variance if variance else 1.0
 
 
-def extrapolate(
+def extrapolate_entities(
     windows: Sequence[Window],
     known: Mapping[str, Extraction],
     simulate: Callable[[Window], Extraction],
-    measure: Callable[[Sequence[Window], Sequence[Extraction]], Figures],
-) -> Figures | None:
-    """Extrapolate each figure from the windows with known rows to all windows.
+    count: Callable[[Sequence[Window], Sequence[Extraction]], NameCounts],
+) -> float | None:
+    """Extrapolate the number of entities from the windows with known rows to all windows.
 
-    The known windows are measured twice, with their own rows and with simulated ones. What the other windows add in a
-    simulation is multiplied by a ratio of the two. For entities, and for reports, which only several entities have, it
-    is that of the entities found in one window only: their share is the chance that the next entity is a new one (Good,
-    1953). For the others, which grow with what is said of known entities too, it is the ratio of the figure itself.
+    The known windows are counted twice, with their own rows and with simulated ones, and what is known is multiplied by
+    the growth of the simulation. How fast the number of entities grows is told by those that one window alone names:
+    their share is the chance that the next entity is a new one (Good, 1953), and so the exponent of growth. The growth
+    of the simulation is corrected by the difference of these shares.
 
     Args:
         windows: all of them.
         known: rows of some windows, by window.
         simulate: gives rows of a window.
-        measure: gives the figures of some windows and their rows.
+        count: counts the entities of some windows and their rows.
 
     Returns:
-        The figures; None if fewer than `MIN_KNOWN` windows are known.
+        Entities of all windows; None if fewer than `MIN_KNOWN` windows are known.
     """
     some = [w for w in windows if w.id in known]
     if len(some) < MIN_KNOWN:
         return None
-    of_known = measure(some, [known[w.id] for w in some])
-    of_simulated = measure(some, [simulate(w) for w in some])
-    of_all = measure(windows, [simulate(w) for w in windows])
-    new = _ratio(of_known.found_once, of_simulated.found_once)
-    ratios = Figures(*map(_ratio, of_known, of_simulated))._replace(entities=new, reports=new)
-    return Figures(
-        *(
-            a + max(0.0, c - b) * ratio
-            for a, b, c, ratio in zip(of_known, of_simulated, of_all, ratios, strict=True)
-        )
-    )
+    of_known = count(some, [known[w.id] for w in some])
+    of_simulated = count(some, [simulate(w) for w in some])
+    of_all = count(windows, [simulate(w) for w in windows])
+    if not of_simulated.entities:
+        return None
+    growth = min(len(windows) / len(some), _MAX_CORRECTED)
+    correction: float = growth ** (_new_share(of_known) - _new_share(of_simulated))
+    return of_known.entities * of_all.entities / of_simulated.entities * correction
 
 
-def _ratio(known: float, simulated: float) -> float:
-    # A few are added to both sides, because figures of small graphs vary by chance.
-    return (known + _SMOOTHING) / (simulated + _SMOOTHING)
+def _new_share(counts: NameCounts) -> float:
+    return counts.found_once / max(1.0, counts.entities)

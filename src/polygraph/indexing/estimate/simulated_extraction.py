@@ -1,8 +1,9 @@
 """The rows that a model with some profile might extract from a window, found without a model.
 
 Names are found by their capitals. As many are kept as the model would extract, the most frequent in the window first;
-where there are too few, common words and pairs of neighbouring content words make up the number. They are joined by as
-many relations as the model would write: names that share a sentence, nearest first, then neighbours across sentences.
+where there are too few, common words and pairs of neighbouring content words make up the number. They are joined as in
+a window that the model has read. Where it has read none, they are joined by as many relations as it would write: names
+that share a sentence, nearest first, then neighbours across sentences.
 """
 
 import re
@@ -14,6 +15,7 @@ from typing import TypeAlias
 
 from polygraph.extract.nlp.capitalized_names import capitalized_spans
 from polygraph.indexing.estimate.model_profile import ModelProfile
+from polygraph.indexing.estimate.window_structure import choose_structure
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window
 from polygraph.text.normalize import normalize_name
 from polygraph.text.sentences import sentence_spans
@@ -51,7 +53,15 @@ def simulate_extraction(window: Window, n_tokens: int, profile: ModelProfile) ->
         )
         for name in sorted(names, key=lambda name: found[name][0])
     )
-    pairs = _pairs(names, found, round(profile.amount(profile.relations, n_tokens)))
+    structure = choose_structure(profile.structures, window.id, n_tokens)
+    if structure is not None:
+        ranked = _most_frequent({name: found[name] for name in names}, len(names))
+        pairs = [
+            (ranked[a], ranked[b], _shared_sentence(found[ranked[a]], found[ranked[b]]))
+            for a, b in structure.pairs_of(len(ranked))
+        ]
+    else:
+        pairs = _pairs(names, found, round(profile.amount(profile.relations, n_tokens)))
     chunks = {row.name: tuple(dict.fromkeys(s.chunk for s in row.spans)) for row in entities}
     relations = tuple(
         RelationRow(
@@ -162,6 +172,12 @@ def _spans(window: Window, occurrences: Sequence[tuple[int, int, int]]) -> tuple
         chunk = next((c for c in window.chunks if c.start <= at < c.end), window.chunks[0])
         spans.append(Span(window.document, chunk.id, at, window.start + end))
     return tuple(spans)
+
+
+def _shared_sentence(a: Sequence[tuple[int, int, int]], b: Sequence[tuple[int, int, int]]) -> int:
+    """Return the first sentence with occurrences of both names, else the first of the first name."""
+    of_b = {k for k, _, _ in b}
+    return next((k for k, _, _ in a if k in of_b), a[0][0])
 
 
 def _pairs(

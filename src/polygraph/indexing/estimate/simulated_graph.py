@@ -9,16 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygraph.extract.resolution.records import Mention
+from polygraph.extract.resolution.records import Mention, Resolution
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.graph.communities import communities
+from polygraph.graph.csr import Graph
 from polygraph.graph.merge.view import GraphView, merge
 from polygraph.graph.reports.context import ContextBuilder, ReportContext
 from polygraph.graph.reports.members import Members
 from polygraph.graph.reports.write import MIN_SIZE
 from polygraph.indexing.estimate.model_profile import ReportLength
+from polygraph.indexing.row_cache import name_relations
 from polygraph.models.protocols import Vectors
 from polygraph.records import Community, Extraction, Report, Window
+from polygraph.store.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,7 @@ def simulate_graph(
     windows: Sequence[Window],
     rows: Iterable[Extraction],
     *,
-    community_size: int,
+    manifest: Manifest,
     max_context: int,
     report: ReportLength,
     contexts: bool = True,
@@ -47,28 +50,20 @@ def simulate_graph(
     Args:
         windows: whose chunks the rows name.
         rows: of each window.
-        community_size: as for the build.
+        manifest: settings of the build.
         max_context: tokens of a report's context.
         report: length of a report, which stands for a part of a larger community.
         contexts: False to leave contexts out.
     """
     extractions = list(rows)
-    order = {c.id: n for n, c in enumerate(c for w in windows for c in w.chunks)}
     embedded: list[str] = []
-
-    def no_vectors(names: Sequence[str]) -> Vectors:
-        # Zeros are similar to nothing: names that only vectors would join stay apart.
-        embedded.extend(names)
-        return np.zeros((len(names), 1), dtype=np.float32)
-
-    mentions = mentions_of(windows, extractions)
-    view = merge(extractions, resolve(mentions, embed=no_vectors, by_model=False).entity_of, order)
+    view = simulate_view(windows, extractions, manifest, embedded)
     divided = tuple(
         communities(
-            view.graph(),
+            _weighted_graph(view, manifest),
             [e.id for e in view.entities],
             [e.chunks for e in view.entities],
-            max_size=community_size,
+            max_size=manifest.community_size,
         )
     )
     texts = {c.id: c.text for w in windows for c in w.chunks}
@@ -78,6 +73,63 @@ def simulate_graph(
         communities=divided,
         contexts=tuple(written[c.id] for c in divided if c.id in written and len(c.entities) >= MIN_SIZE),
         embedded=tuple(embedded),
+    )
+
+
+def simulate_view(
+    windows: Iterable[Window],
+    extractions: Sequence[Extraction],
+    manifest: Manifest,
+    embedded: list[str] | None = None,
+) -> GraphView:
+    """Resolve and merge rows, without communities; `embedded` gets the names whose vectors resolution asks for."""
+    windows = list(windows)
+    order = {c.id: n for n, c in enumerate(c for w in windows for c in w.chunks)}
+    return merge(extractions, resolve_simulated(windows, extractions, manifest, embedded).entity_of, order)
+
+
+def resolve_simulated(
+    windows: Iterable[Window],
+    extractions: Sequence[Extraction],
+    manifest: Manifest,
+    embedded: list[str] | None = None,
+    *,
+    asks: bool = False,
+) -> Resolution:
+    """Resolve rows as the build does, but without vectors.
+
+    Args:
+        windows: of the rows.
+        extractions: the rows.
+        manifest: settings of the build.
+        embedded: gets the names whose vectors are asked for.
+        asks: as for `resolve`. Without it, names that the rules take for one are merged, as they are in the build
+            unless the model parts them.
+    """
+
+    def no_vectors(names: Sequence[str]) -> Vectors:
+        # Zeros are similar to nothing: names that only vectors would join stay apart.
+        if embedded is not None:
+            embedded.extend(names)
+        return np.zeros((len(names), 1), dtype=np.float32)
+
+    return resolve(
+        mentions_of(windows, extractions),
+        embed=no_vectors,
+        relations=name_relations(extractions),
+        by_model=manifest.by_model,
+        asks=asks,
+    )
+
+
+def _weighted_graph(view: GraphView, manifest: Manifest) -> Graph:
+    """Return the graph with relations weighted as for the communities of the build."""
+    graph = view.graph()
+    if manifest.community_weight == "strength":
+        return graph
+    edges = [(a, b) for a, b, _ in view.edges()]
+    return Graph.from_edges(
+        graph.n, [a for a, _ in edges], [b for _, b in edges], [len(r.chunks) for r in view.relations]
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from polygraph.errors import BadInput, BudgetReached, MissingExtra, WorkerLost, WorkFailed
 from polygraph.execution.ray_cluster import RayExecutor, require_same_versions
 from polygraph.indexing.maintain import open_writer
-from polygraph.ingest import read_documents
+from polygraph.ingest import find_sources
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.remote import ModelSource, on_cluster
 from polygraph.store.layers import DEPENDENCIES
@@ -56,7 +56,7 @@ def add_on(executor, index, papers):
     """Build on a cluster that other tests use too."""
     models = on_cluster(index.models, index.settings, executor)
     with open_writer(index.folder, index.settings, models, executor=executor) as writer:
-        return writer.add(read_documents([papers]), [str(papers)], list(DEPENDENCIES), None)
+        return writer.add(find_sources([papers]), [str(papers)], list(DEPENDENCIES), None)
 
 
 def content(folder):

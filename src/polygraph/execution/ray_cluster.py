@@ -1,7 +1,7 @@
 """An executor on Ray (extra `ray`): a cluster on this machine, or one that is running.
 
 Workers are actors without state. Each computes one item at a time and waits for several calls beside it, which
-travel in groups. They get functions of this package and plain data; results, limits and all that is stored stay with the
+travel in groups. They get functions of this package and plain data; results, limits and what is stored stay with the
 driver. A worker that ends is replaced.
 """
 

@@ -1,18 +1,25 @@
 """Builds on Ray beside a local one: time by number of workers, and what killed workers cost.
 
-    python benchmarks/ray_speed.py [--tokens 120000] [--workers 2 4 8] [--latency 0.2] [--kills 10] [--parts NAME ...]
+    python benchmarks/ray_speed.py [--tokens 240000] [--workers 1 2 4 8] [--latency 0.2] [--calls 16] [--kills 10]
+                                   [--parts NAME ...]
 
 Needs the extra `ray`. Each build runs in a process of its own and starts a cluster on this machine, which ends with it.
 
-- *calls*: a scripted endpoint with `--latency` seconds for each call replies and embeds; 8 calls at once for each
-  worker. Calls wait, so more workers than cores pay off. The local build has the calls of two workers.
+- *messages*: no build. Calls that wait `--latency` seconds and carry what a window and its reply weigh: CPU of the
+  command and of the workers for each call, by the calls in flight.
+- *calls*: a scripted endpoint replies and embeds, each call after `--latency` seconds. It has no limit of its own:
+  `--calls` are in flight for each worker, so that twice the workers have twice the calls, and everything else is the
+  same. Calls wait, so more workers than cores pay off. The local build has the calls of the first number of workers.
+  The endpoint remembers its replies and is asked everything by a build that does not count, so that it takes little of
+  the processor.
 - *parser*: no model; the parser extracts. It computes, so that the cores of the machine are the limit.
 - *kills*: as *calls* with 2 workers, of which one is killed again and again, `--kills` times.
 
 *Work* is the time of `Index.add` less that for one sentence on a cluster of the same size, which is mostly its start.
-*Speed-up* and *efficiency* (speed-up for each worker) compare it with the first number of workers. Each index is
-exported, and each export must equal that of the local build byte for byte; the same holds after kills, when the calls
-beyond those of the local build are counted.
+*Command* is the CPU of the process that keeps the gate and the index, for the same work. *Speed-up* and *efficiency*
+(speed-up for each worker) compare *work* with the first number of workers. Each index is exported, and each export must
+equal that of the local build byte for byte; the same holds after kills, when the calls beyond those of the local build
+are counted.
 """
 
 import argparse
@@ -27,49 +34,88 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from overhead import row, serve, settings, usage_s, write_text
+from overhead import WordHashes, row, settings, write_text
 
-PARTS = ("calls", "parser", "kills")
-CALLS_PER_WORKER = 8
+PARTS = ("messages", "calls", "parser", "kills")
+MESSAGES = ((2, 16), (2, 64), (2, 256), (8, 64))
+"""Workers, and calls in flight over all of them."""
 KILL_EVERY_S = 2.0
 MARK = "RAY_SPEED_RUN"
 """Variable in the environment of a build, which its workers inherit."""
 
 
-def build(folder: Path, texts: Path, url: str, on: str, workers: int) -> dict[str, Any]:
+class Remembering:
+    """A chat model that computes each reply once."""
+
+    local = True
+
+    def __init__(self, model: Any) -> None:
+        self._model, self._replies = model, {}
+        self.name = model.name
+
+    def chat(self, request: Any, on_text: Any = None) -> Any:  # noqa: ARG002  the endpoint cuts it in pieces
+        key = str(request)
+        if key not in self._replies:
+            self._replies[key] = self._model.chat(request)
+        return self._replies[key]
+
+
+def serve(pipe: Connection) -> None:
+    """Run the endpoint; for each latency that is received, set it and return the number of calls since."""
+    from polygraph.models.providers.scripted_server import ScriptedServer
+    from polygraph.testing import scripted_chat
+
+    with ScriptedServer(chat=Remembering(scripted_chat()), embedder=WordHashes()) as server:
+        pipe.send(server.base_url)
+        seen = 0
+        while True:
+            server.latency_s = pipe.recv()
+            n = len(server.log)
+            pipe.send(n - seen)
+            seen = n
+
+
+def build(folder: Path, texts: Path, url: str, on: str, workers: int, calls: int) -> dict[str, Any]:
     """Index the texts with every layer, in this process, and export them."""
     from polygraph import Index
 
-    given = settings(url, CALLS_PER_WORKER * (workers or 2)) if url else {"offline": True, "embedder": "hash"}
+    given = settings(url, calls) if url else {"offline": True, "embedder": "hash"}
     with Index.open(folder, **given, processes=workers) as index:
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), time.process_time()
         index.add(texts, extractor="llm" if url else "nlp", on=on)
-        seconds = time.perf_counter() - started
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
         index.export(f"{folder}.export")
-    return {"add_s": seconds, "cpu_s": usage_s()}
+    return {"add_s": seconds, "cpu_s": cpu}
 
 
-def timed(folder: Path, texts: Path, url: str, on: str, workers: int) -> dict[str, Any]:
+def timed(folder: Path, texts: Path, url: str, on: str, workers: int, calls: int) -> dict[str, Any]:
     """Build, and subtract the time of building one sentence the same way: the start of a cluster and of models."""
     one = folder.with_name(f"{folder.name}-start")
     one.mkdir()
     (one / "one.txt").write_text("Mara Quill met Old Tobin near the harbour.", encoding="utf-8")
-    start = run(one.with_name(f"{one.name}.index"), one, url, on, workers)
-    found = run(folder, texts, url, on, workers)
-    return {**found, "work_s": found["add_s"] - start["add_s"]}
+    start = run(one.with_name(f"{one.name}.index"), one, url, on, workers, calls)
+    found = run(folder, texts, url, on, workers, calls)
+    return {
+        **found,
+        "work_s": found["add_s"] - start["add_s"],
+        "command_s": found["cpu_s"] - start["cpu_s"],
+    }
 
 
-def run(folder: Path, texts: Path, url: str, on: str, workers: int, kills: int = 0) -> dict[str, Any]:
+def run(
+    folder: Path, texts: Path, url: str, on: str, workers: int, calls: int, kills: int = 0
+) -> dict[str, Any]:
     """Build in a fresh process, killing workers meanwhile, and return times and the number of kills."""
     mark = secrets.token_hex(8)
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("POLYGRAPH_", "OPENAI_"))}
     started = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, __file__, "--part", str(folder), str(texts), url, on, str(workers)],
+        [sys.executable, __file__, "--part", str(folder), str(texts), url, on, str(workers), str(calls)],
         env={**kept, MARK: mark, "NO_PROXY": "127.0.0.1"},
         stdout=subprocess.PIPE,
         text=True,
@@ -119,45 +165,87 @@ def exported(folder: Path) -> dict[str, bytes]:
     }
 
 
+def wait_and_reply(item: tuple[str, float]) -> str:
+    """Wait as for an endpoint, and return what weighs as much as a reply, in a worker."""
+    time.sleep(item[1])
+    return "y" * 11_000
+
+
+def message_costs(latency_s: float, workers: int, calls: int) -> str:
+    """Return the line of a table: what calls cost that a cluster makes."""
+    from polygraph.execution.ray_cluster import RayExecutor
+
+    # By the name of a module, workers get a reference; functions of a script would travel by value.
+    from ray_speed import wait_and_reply as work
+
+    n = 20 * calls
+    with RayExecutor("ray", workers=workers, calls=calls) as executor, ThreadPoolExecutor(calls) as threads:
+
+        def call(_: int) -> None:
+            executor.call(work, ("x" * 7_000, latency_s))
+
+        list(threads.map(call, range(2 * calls)))
+        pids = executor.pids()
+        theirs, ours, started = sum(map(cpu_of, pids)), time.process_time(), time.perf_counter()
+        list(threads.map(call, range(n)))
+        seconds, ours = time.perf_counter() - started, time.process_time() - ours
+        theirs = sum(map(cpu_of, pids)) - theirs
+    cells = [
+        f"{n / seconds:.0f}",
+        f"{calls / latency_s:.0f}",
+        f"{1000 * ours / n:.2f}",
+        f"{1000 * theirs / n:.2f}",
+    ]
+    return row(f"{workers} workers", calls, *cells)
+
+
+def cpu_of(pid: int) -> float:
+    """Return the CPU seconds of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -> Iterator[str]:
     """Run the parts and yield the lines of the tables."""
 
-    def calls_since() -> int:
-        pipe.send(given.latency)
-        return sum(pipe.recv().values())
+    def calls_since(latency_s: float = given.latency) -> int:
+        pipe.send(latency_s)
+        n: int = pipe.recv()
+        return n
 
-    texts = work / "texts"
+    texts, first = work / "texts", given.workers[0]
     write_text(texts, given.tokens)
-    for kind in [part for part in given.parts if part != "kills"]:
+    if {"calls", "kills"} & set(given.parts):
+        calls_since(0.0)
+        run(work / "unmeasured", texts, url, "local", 0, given.calls)
+    for kind in [part for part in given.parts if part in ("calls", "parser")]:
         endpoint = url if kind == "calls" else ""
         calls_since()
-        local = timed(work / f"{kind}-local", texts, endpoint, "local", 0)
+        local = timed(work / f"{kind}-local", texts, endpoint, "local", 0, first * given.calls)
         n_calls = calls_since()
         expected = exported(work / f"{kind}-local")
-        yield row(kind, "local", f"{local['wall_s']:.1f}", f"{local['work_s']:.1f}", "", "", n_calls, "")
-        first = None
+        yield row(kind, "local", *seconds_of(local), "", "", n_calls, "")
+        base = 0.0
         for workers in given.workers:
             folder = work / f"{kind}-{workers}"
-            found = timed(folder, texts, endpoint, "ray", workers)
-            first = first or (workers, found["work_s"])
-            speed_up = first[1] / found["work_s"]
-            cells = [f"{found['wall_s']:.1f}", f"{found['work_s']:.1f}", f"{speed_up:.2f}"]
-            cells += [f"{speed_up * first[0] / workers:.2f}"]
+            found = timed(folder, texts, endpoint, "ray", workers, workers * given.calls)
+            base = base or found["work_s"]
+            speed_up = base / found["work_s"]
+            cells = [*seconds_of(found), f"{speed_up:.2f}", f"{speed_up * first / workers:.2f}"]
             yield row(kind, f"{workers} workers", *cells, calls_since(), same(exported(folder), expected))
     if "kills" in given.parts:
         calls_since()
-        run(work / "kills-local", texts, url, "local", 0)
+        run(work / "kills-local", texts, url, "local", 0, 2 * given.calls)
         n_calls = calls_since()
-        found = run(work / "kills-ray", texts, url, "ray", 2, given.kills)
-        cells = [
-            f"{found['wall_s']:.1f}",
-            "",
-            "",
-            "",
-            f"{n_calls} + {calls_since() - n_calls}",
-        ]
+        found = run(work / "kills-ray", texts, url, "ray", 2, 2 * given.calls, given.kills)
+        cells = [f"{found['wall_s']:.1f}", "", "", "", "", f"{n_calls} + {calls_since() - n_calls}"]
         equal = same(exported(work / "kills-ray"), exported(work / "kills-local"))
         yield row("kills", f"2 workers, {found['kills']} killed", *cells, equal)
+
+
+def seconds_of(found: dict[str, Any]) -> list[str]:
+    """Return the cells of a build for its times."""
+    return [f"{found['wall_s']:.1f}", f"{found['work_s']:.1f}", f"{found['command_s']:.1f}"]
 
 
 def same(one: dict[str, bytes], other: dict[str, bytes]) -> str:
@@ -170,24 +258,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tokens", type=int, default=120_000)
-    parser.add_argument("--workers", type=int, nargs="+", default=[2, 4, 8])
+    parser.add_argument("--tokens", type=int, default=240_000)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--latency", type=float, default=0.2, help="seconds of a call")
+    parser.add_argument("--calls", type=int, default=16, help="calls in flight for each worker")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--part", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--part", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.part:
-        folder, texts, url, on, workers = given.part
-        print(json.dumps(build(Path(folder), Path(texts), url, on, int(workers))))
+        folder, texts, url, on, workers, calls = given.part
+        print(json.dumps(build(Path(folder), Path(texts), url, on, int(workers), int(calls))))
+        return
+    if "messages" in given.parts:
+        print(row("messages", "in flight", "calls/s", "at most", "command ms", "workers ms"))
+        print(row(*["---"] * 6))
+        for workers, calls in MESSAGES:
+            print(message_costs(given.latency, workers, calls), flush=True)
+        print()
+    if given.parts == ["messages"]:
         return
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     endpoint = spawn.Process(target=serve, args=(theirs,), daemon=True)
     endpoint.start()
     with tempfile.TemporaryDirectory() as temporary:
-        print(row("part", "build", "wall s", "work s", "speed-up", "efficiency", "calls", "equal"))
-        print(row(*["---"] * 8))
+        print(
+            row("part", "build", "wall s", "work s", "command s", "speed-up", "efficiency", "calls", "equal")
+        )
+        print(row(*["---"] * 9))
         for line in measure(given, ours, ours.recv(), Path(temporary)):
             print(line, flush=True)
     endpoint.kill()

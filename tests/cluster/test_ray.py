@@ -14,8 +14,10 @@ import pytest
 
 from polygraph.errors import BadInput, BudgetReached, MissingExtra, WorkerLost, WorkFailed
 from polygraph.execution.ray_cluster import RayExecutor, require_same_versions
+from polygraph.indexing import maintain
 from polygraph.indexing.maintain import open_writer
-from polygraph.ingest import read_documents
+from polygraph.indexing.progress import no_progress
+from polygraph.ingest import find_sources
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.remote import ModelSource, on_cluster
 from polygraph.store.layers import DEPENDENCIES
@@ -56,7 +58,7 @@ def add_on(executor, index, papers):
     """Build on a cluster that other tests use too."""
     models = on_cluster(index.models, index.settings, executor)
     with open_writer(index.folder, index.settings, models, executor=executor) as writer:
-        return writer.add(read_documents([papers]), [str(papers)], list(DEPENDENCIES), None)
+        return writer.add(find_sources([papers]), [str(papers)], list(DEPENDENCIES), None)
 
 
 def content(folder):
@@ -85,6 +87,58 @@ def test_extraction_without_a_model_gives_the_same_index(cluster, papers, tmp_pa
         index.add(papers)
     with open_index(tmp_path / "ray", offline=True) as index:
         add_on(cluster, index, papers)
+    assert different(tmp_path / "local", tmp_path / "ray") == []
+
+
+def test_workers_read_the_files_and_cut_the_documents(cluster, tmp_path, monkeypatch):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for n in range(60):
+        (folder / f"{n:02}.txt").write_text(
+            "\n\n".join(f"Line {k} of day {n}. It rained." for k in range(800))
+        )
+    (folder / "empty.txt").write_text("")
+    (folder / "log.jsonl").write_text("".join(f'{{"id": "{n % 3}", "text": "Row {n}."}}\n' for n in range(5)))
+    reports = []
+    for name, executor in (("local", None), ("ray", cluster)):
+        with (
+            open_index(tmp_path / name, offline=True) as index,
+            open_writer(index.folder, index.settings, index.models, executor=executor) as writer,
+        ):
+            reports.append(writer.add(find_sources([folder]), [str(folder)], [], None))
+
+        def refuse(document, *_):
+            raise AssertionError(f"{document.id} was cut by the command")
+
+        monkeypatch.setattr(maintain, "cut_document", refuse)
+    local, found = reports
+    assert (found.added, found.unread, found.notes) == (local.added, local.unread, [])
+    assert found.added == 63
+    assert {path for path, _ in found.unread} == {"empty.txt", "log.jsonl:4", "log.jsonl:5"}
+    assert different(tmp_path / "local", tmp_path / "ray") == []
+
+
+def test_a_worker_that_ends_while_it_reads_costs_its_tasks_only(cluster, tmp_path):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for n in range(40):
+        (folder / f"{n:02}.txt").write_text(
+            "\n\n".join(f"Line {k} of day {n}. It rained." for k in range(3000))
+        )
+    killed = []
+
+    def kill_one(stage, done, total):
+        if done == 3 and not killed:
+            killed.append(cluster.pids()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    for name, executor, progress in (("local", None, no_progress), ("ray", cluster, kill_one)):
+        with (
+            open_index(tmp_path / name, offline=True) as index,
+            open_writer(index.folder, index.settings, index.models, progress, executor=executor) as writer,
+        ):
+            writer.add(find_sources([folder]), [str(folder)], [], None)
+    assert killed
     assert different(tmp_path / "local", tmp_path / "ray") == []
 
 

@@ -1,8 +1,8 @@
 """An executor on Ray (extra `ray`): a cluster on this machine, or one that is running.
 
-Workers are actors without state. Each computes one item at a time and waits for several calls beside it. They get
-functions of this package and plain data; results, limits and everything that is stored stay with the driver. A worker
-that ends is replaced.
+Workers are actors without state. Each computes one item at a time and waits for several calls beside it, which
+travel in groups. They get functions of this package and plain data; results, limits and what is stored stay with the
+driver. A worker that ends is replaced.
 """
 
 import os
@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from polygraph.errors import BadInput, MissingExtra, WorkerLost, WorkFailed
+from polygraph.execution.call_groups import Call, CallGroups, CallRunner, Result, value_or_error
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -28,22 +29,36 @@ MAX_LOSSES = 3
 """Workers that may end during one item before it is at fault."""
 START_S = 180
 """Seconds that a cluster on this machine may take to start; Ray's default is too short for a busy one."""
-_COMPUTING, _CALLING = "computing", "calling"
+END_S = 5.0
+"""Seconds that threads may take to notice that their workers were ended."""
+_COMPUTING, _CALLING, _RECEIVING = "computing", "calling", "receiving"
 
 
 class _Worker:
-    """What runs in a worker process."""
+    """What runs in a worker process.
+
+    Args:
+        n_calls: calls that run at once.
+    """
+
+    def __init__(self, n_calls: int) -> None:
+        self._calls = CallRunner(n_calls)
 
     def describe(self) -> tuple[str, str, int]:
         """Return the versions of Python and Polygraph, and the process id."""
         return (*_versions(), os.getpid())
 
     def run(self, function: Callable[[Any], Any], item: Any) -> tuple[Any, Exception | None]:
-        """Return the result of a function, or its error; as a value, so that Ray neither wraps nor logs it."""
-        try:
-            return function(item), None
-        except Exception as error:  # the driver raises it
-            return None, error
+        """Return the result of a function, or its error."""
+        return value_or_error(function, item)
+
+    def start(self, calls: list[Call]) -> None:
+        """Start some calls."""
+        self._calls.start(calls)
+
+    def results(self) -> list[Result]:
+        """Wait for results of calls."""
+        return self._calls.results()
 
 
 @dataclass(eq=False, slots=True)
@@ -51,9 +66,11 @@ class _Handle:
     """A worker as the driver knows it."""
 
     actor: Any
+    calls: CallGroups
     pid: int = 0
     """Process id on its node; 0 until it is asked for."""
     running: int = 0
+    """Items and calls in progress."""
     lost: bool = False
 
 
@@ -88,9 +105,10 @@ class RayExecutor:
         _connect(self._ray, address, workers)
         try:
             n = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-            groups = {_COMPUTING: 1, _CALLING: -(-calls // n)}
+            groups = dict.fromkeys((_COMPUTING, _CALLING, _RECEIVING), 1)
             self._type = self._ray.remote(num_cpus=1, max_restarts=0, concurrency_groups=groups)(_Worker)
-            self._workers = [_Handle(self._type.remote()) for _ in range(n)]
+            self._calls_per_worker = -(-calls // n)
+            self._workers = [self._new_worker() for _ in range(n)]
             self._check_versions(address)
         except BaseException:
             self.close()
@@ -100,7 +118,7 @@ class RayExecutor:
         """Apply a function to each item; see `Executor.map`. An item whose worker ended is computed again."""
         running: deque[_Running] = deque()
         for item in items:
-            worker, result = self._start(_COMPUTING, function, item)
+            worker, result = self._start(function, item)
             running.append(_Running(function, item, worker, result))
             if len(running) >= ITEMS_PER_WORKER * len(self._workers):
                 yield self._result(running.popleft())
@@ -109,7 +127,14 @@ class RayExecutor:
 
     def call(self, function: Callable[[S], T], item: S) -> T:
         """Apply a function to one item, once; see `Executor.call`."""
-        value: T = self._wait(*self._start(_CALLING, function, item))
+        with self._lock:
+            worker = min(self._workers, key=lambda worker: worker.running)
+            worker.running += 1
+        try:
+            value: T = worker.calls.call(function, item)
+        finally:
+            with self._lock:
+                worker.running -= 1
         return value
 
     def pids(self) -> list[int]:
@@ -126,6 +151,9 @@ class RayExecutor:
             self._closed = True
             for worker in self._workers:
                 self._ray.kill(worker.actor)
+            for worker in self._workers:
+                worker.calls.end("the cluster was left")
+                worker.calls.join(END_S)
             self._ray.shutdown()
 
     def __enter__(self) -> Self:
@@ -138,12 +166,12 @@ class RayExecutor:
 
     # --- parts --------------------------------------------------------------------------------------
 
-    def _start(self, group: str, function: Callable[[Any], Any], item: Any) -> tuple[_Handle, Any]:
+    def _start(self, function: Callable[[Any], Any], item: Any) -> tuple[_Handle, Any]:
         """Start an item in the worker that has the fewest; the first of several."""
         with self._lock:
             worker = min(self._workers, key=lambda worker: worker.running)
             worker.running += 1
-            return worker, worker.actor.run.options(concurrency_group=group).remote(function, item)
+            return worker, worker.actor.run.options(concurrency_group=_COMPUTING).remote(function, item)
 
     def _result(self, running: _Running) -> Any:
         for _ in range(MAX_LOSSES):
@@ -151,7 +179,7 @@ class RayExecutor:
                 return self._wait(running.worker, running.result)
             except WorkerLost as error:
                 lost = error
-                running.worker, running.result = self._start(_COMPUTING, running.function, running.item)
+                running.worker, running.result = self._start(running.function, running.item)
         raise WorkFailed(
             f"{MAX_LOSSES} workers ended during the same part of the work, often for want of memory ({lost}). Use "
             "fewer workers (POLYGRAPH_PROCESSES) or nodes with more memory. Finished work is kept, and the same "
@@ -159,12 +187,11 @@ class RayExecutor:
         ) from lost
 
     def _wait(self, worker: _Handle, result: Any) -> Any:
-        errors = self._ray.exceptions
         try:
-            value, error = self._ray.get(result)
-        except (errors.RayActorError, errors.OutOfMemoryError, errors.ObjectLostError) as lost:
+            value, error = self._get(result)
+        except WorkerLost:
             self._replace(worker)
-            raise WorkerLost(f"the worker ended: {type(lost).__name__}") from lost
+            raise
         finally:
             with self._lock:
                 worker.running -= 1
@@ -172,11 +199,35 @@ class RayExecutor:
             raise error
         return value
 
+    def _get(self, result: Any) -> Any:
+        """Return what a worker returned.
+
+        Raises:
+            WorkerLost: if it ended.
+        """
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(result)
+        except (errors.RayActorError, errors.OutOfMemoryError, errors.ObjectLostError) as lost:
+            raise WorkerLost(f"the worker ended: {type(lost).__name__}") from lost
+
+    def _new_worker(self) -> _Handle:
+        actor = self._type.remote(self._calls_per_worker)
+        worker = _Handle(
+            actor,
+            CallGroups(
+                actor.start.options(concurrency_group=_CALLING, num_returns=0).remote,
+                lambda: self._get(actor.results.options(concurrency_group=_RECEIVING).remote()),
+                lambda: self._replace(worker),
+            ),
+        )
+        return worker
+
     def _replace(self, worker: _Handle) -> None:
         with self._lock:
             if not worker.lost and not self._closed:
                 worker.lost = True
-                self._workers[self._workers.index(worker)] = _Handle(self._type.remote())
+                self._workers[self._workers.index(worker)] = self._new_worker()
 
     def _check_versions(self, address: str) -> None:
         """Start the workers, those that end meanwhile again, and compare their versions with ours."""

@@ -183,7 +183,7 @@ def build(
             trim_heap(collect=max(seconds.values()) > _LONG_S)
         with store.transaction():
             store.set_manifest(manifest)
-        report.notes = [*store.notes(), *sorted(told)]
+        report.notes = [*report.notes, *store.notes(), *sorted(told)]
         delete_old_files(store, manifest)
     report.usage = meter.usage
     report.counts = count_records(store)

@@ -1,27 +1,30 @@
 """Documents of an index: comparing them with what was loaded, and cutting them into chunks and windows."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.ingest import Documents
 from polygraph.ingest.chunk import chunk, windows
 from polygraph.models.protocols import Embedder
-from polygraph.records import Chunk, Document
+from polygraph.records import Chunk, Document, Window
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 
 _SPECIAL_TOKENS = 2
 """Tokens that an embedder puts around a text."""
 
+Parts: TypeAlias = tuple[Sequence[Chunk], Sequence[Window]]
+"""The chunks of a document, and its windows."""
+
 
 def update_documents(
     store: Store,
     loaded: Documents,
     roots: Sequence[str],
-    manifest: Manifest,
-    embedder: Embedder,
+    cut: Callable[[Document], Parts],
     progress: Progress,
     on_change: Callable[[], object] = lambda: None,
 ) -> BuildReport:
@@ -35,8 +38,7 @@ def update_documents(
         store: open for writing.
         loaded: documents, which may be read while they are consumed.
         roots: the folders, files or globs that were given, absolute.
-        manifest: how to cut documents.
-        embedder: whose tokenizer counts.
+        cut: returns the parts of a document that is new or changed.
         progress: called after each document.
         on_change: called before the first change, if there is any.
     """
@@ -60,7 +62,7 @@ def update_documents(
             unread.append((document.id, reason))
         else:
             before_change()
-            _put(store, document, _root_of(document, roots), manifest, embedder)
+            _put(store, document, _root_of(document, roots), cut(document))
             if before is None:
                 report.added += 1
             else:
@@ -119,22 +121,34 @@ def _root_of(document: Document, roots: Sequence[str]) -> str:
     return max(under, key=len, default=roots[0])
 
 
-def rechunk_documents(store: Store, manifest: Manifest, embedder: Embedder, progress: Progress) -> None:
-    """Cut every stored document again, after the settings of the chunker changed."""
-    documents = store.documents.hashes()
-    for done, (document_id, (root, _)) in enumerate(documents.items(), 1):
-        document = store.documents.get(document_id)
-        if document is not None:
-            _put(store, document, root, manifest, embedder)
-        progress("documents", done, len(documents))
+def rechunk_documents(
+    store: Store,
+    cut_each: Callable[[Iterable[Document]], Iterable[tuple[Document, Parts]]],
+    progress: Progress,
+) -> None:
+    """Cut every stored document again, after the settings of the chunker changed.
+
+    Args:
+        store: open for writing.
+        cut_each: returns each document with its parts, in order.
+        progress: called after each document.
+    """
+    roots = {document_id: root for document_id, (root, _) in store.documents.hashes().items()}
+    stored = (document for i in roots if (document := store.documents.get(i)) is not None)
+    for done, (document, parts) in enumerate(cut_each(stored), 1):
+        _put(store, document, roots[document.id], parts)
+        progress("documents", done, len(roots))
 
 
-def _put(store: Store, document: Document, root: str, manifest: Manifest, embedder: Embedder) -> None:
-    chunks = chunk_document(document, manifest, embedder)
+def _put(store: Store, document: Document, root: str, parts: Parts) -> None:
     with store.transaction():
-        store.documents.put(
-            document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens)
-        )
+        store.documents.put(document, root, *parts)
+
+
+def cut_document(document: Document, manifest: Manifest, embedder: Embedder) -> Parts:
+    """Cut a document into chunks and windows as the manifest says."""
+    chunks = chunk_document(document, manifest, embedder)
+    return chunks, windows(document, chunks, max_tokens=manifest.window_tokens)
 
 
 def chunk_document(document: Document, manifest: Manifest, embedder: Embedder) -> list[Chunk]:

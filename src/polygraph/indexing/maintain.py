@@ -1,10 +1,11 @@
 """Changing an index: adding and removing documents, refreshing, retrying, decisions about names, forgetting."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polygraph.config import Settings
 from polygraph.errors import BadInput, IndexMismatch
@@ -18,18 +19,22 @@ from polygraph.indexing.build_settings import (
     with_report_writer,
 )
 from polygraph.indexing.cleanup import delete_old_files
-from polygraph.indexing.documents import rechunk_documents, update_documents
+from polygraph.indexing.documents import Parts, cut_document, rechunk_documents, update_documents
 from polygraph.indexing.progress import BuildReport, Progress, no_progress
-from polygraph.ingest import Documents
+from polygraph.ingest import Documents, SourceFiles, read_sources
 from polygraph.models import Models
 from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
+from polygraph.records import Document
 from polygraph.store.generations import WriteInProgress, begin_write, finish_write, write_in_progress
 from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS, REVISION_KEY, up_to_date
 from polygraph.store.manifest import Manifest
 from polygraph.store.open_store import open_to_write
 from polygraph.store.protocol import DecisionKind, Store
 from polygraph.text.prose import count_noun
+
+if TYPE_CHECKING:
+    from polygraph.indexing.cluster_documents import Cutter
 
 _WINDOWS = 256
 """Windows whose replies are looked up together."""
@@ -67,11 +72,11 @@ class IndexWriter:
     models: Models
     progress: Progress
     executor: Executor | None = None
-    """Where extraction without a model runs; None: on this machine."""
+    """Where documents are read and cut, and where extraction without a model runs; None: on this machine."""
 
     def add(
         self,
-        loaded: Documents | None,
+        loaded: Documents | SourceFiles | None,
         roots: Sequence[str],
         layers: Sequence[str],
         extractor: Extractor | None,
@@ -79,7 +84,7 @@ class IndexWriter:
         """Update the documents and build layers.
 
         Args:
-            loaded: documents of `roots`; None: only build.
+            loaded: documents of `roots`, or their files, which a cluster reads; None: only build.
             roots: the folders, files or globs that were given, absolute.
             layers: to be up to date afterwards.
             extractor: how the graph is extracted, if it was said; see `choose_manifest`.
@@ -87,7 +92,7 @@ class IndexWriter:
         Raises:
             IndexMismatch: if the documents of an imported graph would have to be cut again.
         """
-        store, embedder = self.store, self.models.embedder
+        store = self.store
         before = store.manifest()
         manifest = choose_manifest(
             store.place, before, self.settings, self.models, extractor, adding=loaded is not None
@@ -102,9 +107,9 @@ class IndexWriter:
                     "window_tokens, language and embedder), or import it again with the new ones"
                 )
             on_change()
-            rechunk_documents(store, manifest, embedder, self.progress)
+            rechunk_documents(store, partial(self._cut_each, manifest), self.progress)
         if loaded is not None:
-            report = update_documents(store, loaded, roots, manifest, embedder, self.progress, on_change)
+            report = self._update_documents(loaded, roots, manifest, on_change)
         self._build(manifest, layers, report)
         self._finish(manifest, report)
         return report
@@ -219,6 +224,49 @@ class IndexWriter:
     def _manifest(self) -> Manifest:
         """Return the manifest of an index that was built with the embedders in use."""
         return require_same_embedders(self.store.place, self.store.manifest(), self.models)
+
+    def _update_documents(
+        self,
+        loaded: Documents | SourceFiles,
+        roots: Sequence[str],
+        manifest: Manifest,
+        on_change: Callable[[], object],
+    ) -> BuildReport:
+        def cut(document: Document) -> Parts:
+            return cut_document(document, manifest, self.models.embedder)
+
+        if not isinstance(loaded, SourceFiles) or self.executor is None:
+            documents = read_sources(loaded) if isinstance(loaded, SourceFiles) else loaded
+            return update_documents(self.store, documents, roots, cut, self.progress, on_change)
+        from polygraph.indexing.cluster_documents import ClusterDocuments
+
+        known = {i: hash_ for i, (_, hash_) in self.store.documents.hashes().items()}
+        on_cluster = ClusterDocuments(loaded, self.executor, self._cutter(manifest), known)
+        report = update_documents(
+            self.store,
+            on_cluster,
+            roots,
+            lambda document: on_cluster.parts(document) or cut(document),
+            self.progress,
+            on_change,
+        )
+        report.notes += on_cluster.notes
+        return report
+
+    def _cut_each(
+        self, manifest: Manifest, documents: Iterable[Document]
+    ) -> Iterable[tuple[Document, Parts]]:
+        if self.executor is None:
+            return ((each, cut_document(each, manifest, self.models.embedder)) for each in documents)
+        from polygraph.indexing.cluster_documents import cut_on
+
+        return cut_on(self.executor, self._cutter(manifest), documents)
+
+    def _cutter(self, manifest: Manifest) -> "Cutter":
+        from polygraph.indexing.cluster_documents import Cutter
+        from polygraph.models.remote import ModelSource
+
+        return Cutter(ModelSource.of(self.models, self.settings), manifest)
 
     def _build(
         self,

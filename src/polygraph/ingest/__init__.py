@@ -12,9 +12,14 @@ from polygraph.ingest.load import (
     Documents,
     DocumentStream,
     Loaded,
+    ReadText,
+    SourceFiles,
     find_files,
+    find_sources,
     load_documents,
     read_documents,
+    read_source,
+    read_sources,
 )
 
 __all__ = [
@@ -23,12 +28,17 @@ __all__ = [
     "DocumentStream",
     "Documents",
     "Loaded",
+    "ReadText",
     "Selection",
     "SourceFile",
+    "SourceFiles",
     "Unread",
     "find_files",
+    "find_sources",
     "load_documents",
     "path_text",
     "read_documents",
+    "read_source",
+    "read_sources",
     "select",
 ]

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from polygraph.errors import BadInput, UserError
+from polygraph.errors import BadInput, MissingExtra, UserError
 from polygraph.ingest.archives import read_members
 from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
 from polygraph.ingest.decode import clean, read_bytes
@@ -30,7 +30,8 @@ from polygraph.records import Document, Json, Table
 _OWN_FIELDS = ("path", "format", "encoding", "pages")
 _REASONS_SHOWN = 3
 _REASON_CHARS = 300
-_MAX_BYTES = 200_000_000
+MAX_BYTES = 200_000_000
+"""Size of a file, packed or unpacked, above which it is not read."""
 
 
 class Documents(Protocol):
@@ -64,33 +65,52 @@ class Loaded:
         return len(self.documents)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFiles:
+    """The files of some paths, before they are read."""
+
+    paths: tuple[str, ...]
+    """As they were given."""
+    files: tuple[SourceFile, ...]
+    """Sorted by id."""
+    unread: tuple[Unread, ...]
+    """What is not followed, sorted by path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadText:
+    """What became of one text of a file: a document, or the reason why there is none."""
+
+    file: str
+    """Id of the file."""
+    location: str
+    """Id of the file, plus ``:`` and the line, row or position of a record."""
+    document: Document | None = None
+    reason: str = ""
+    here_only: bool = False
+    """Whether the reason may be that of this machine: the file cannot be opened, or a library is missing."""
+
+
 class DocumentStream:
     """Documents in the order of their files' ids, those of one file in their order there.
 
-    A file is read when its first document is asked for. Memory holds the text of one file and the ids of all
-    documents so far, so that the second of two with one id is found.
+    A text is read when it is asked for. Memory holds the text of one file and the ids of all documents so far, so
+    that the second of two with one id is found.
 
     Args:
-        files: in order.
+        texts: of all files, in order, each with the number of texts and files that may follow it.
+        n_files: that the texts are of.
         unread: what is known not to be readable.
-        on_file: called with the id of each file before it is read.
-        max_bytes: larger files are not read.
     """
 
     def __init__(
-        self,
-        files: Sequence[SourceFile],
-        unread: Iterable[Unread] = (),
-        *,
-        on_file: Callable[[str], None] | None = None,
-        max_bytes: int = _MAX_BYTES,
+        self, texts: Iterable[tuple[int, ReadText]], n_files: int, unread: Iterable[Unread] = ()
     ) -> None:
-        self._files, self._on_file, self._max_bytes = files, on_file, max_bytes
         self._unread = list(unread)
         self._file_of: dict[str, str] = {}
         """File by the id of each document so far."""
-        self._left = len(files)
-        documents = self._read()
+        self._left = n_files
+        documents = self._distinct(texts)
         first = next(documents, None)
         self.documents: Iterator[Document] = chain([] if first is None else [first], documents)
 
@@ -109,51 +129,66 @@ class DocumentStream:
         """Documents so far, and those that may follow, counting one for each file that was not read yet."""
         return len(self._file_of) + self._left
 
-    def _read(self) -> Iterator[Document]:
-        for n, file in enumerate(self._files, 1):
-            self._left = len(self._files) - n
-            if self._on_file:
-                self._on_file(file.id)
-            try:
-                if format_of(file) == ARCHIVE:
-                    yield from self._read_archive(file, self._left)
-                else:
-                    yield from self._read_file(file, self._left, *read_file(file, self._max_bytes))
-            except Exception as problem:
-                self._unread.append(_unread(file.id, _reason(problem, file)))
-            self._left = len(self._files) - n
-
-    def _read_archive(self, file: SourceFile, files_left: int) -> Iterator[Document]:
-        """Read the files of an archive as those of a folder of its name."""
-        for member in read_members(read_bytes(file.path, self._max_bytes), self._max_bytes):
-            inner = SourceFile(path=file.path / member.name, id=f"{file.id}/{member.name}")
-            try:
-                if member.reason:
-                    raise BadInput(member.reason)
-                if format_of(inner) == ARCHIVE or inner.path.name.lower().endswith(".gz"):
-                    raise BadInput("is an archive inside an archive; unpack it to read it")
-                check_known(inner)
-                content = read_content(format_of(inner), member.data, self._max_bytes)
-                yield from self._read_file(inner, files_left, *content)
-            except Exception as problem:
-                self._unread.append(_unread(inner.id, _reason(problem, inner)))
-
-    def _read_file(
-        self, file: SourceFile, files_left: int, content: FileContent, encoding: str
-    ) -> Iterator[Document]:
-        n_texts = len(content.texts)
-        for done, text in enumerate(content.texts, 1):
-            self._left = files_left + n_texts - done
-            document = _document(file, text, encoding)
-            if not document.text.strip():
-                self._unread.append(_unread(_location(file, text), "holds no text"))
-            elif (other := self._file_of.get(document.id)) is not None:
+    def _distinct(self, texts: Iterable[tuple[int, ReadText]]) -> Iterator[Document]:
+        for self._left, text in texts:
+            document, reason = text.document, text.reason
+            if document is not None and (other := self._file_of.get(document.id)) is not None:
                 reason = f"its id {document.id!r} is taken by a record of {other}; give each an id of its own"
-                self._unread.append(_unread(_location(file, text), reason))
+                document = None
+            if document is None:
+                self._unread.append(_unread(text.location, reason))
             else:
-                self._file_of[document.id] = file.id
+                self._file_of[document.id] = text.file
                 yield document
-        self._unread += [_unread(f"{file.id}:{bad.ordinal}", bad.reason) for bad in content.bad_records]
+        self._left = 0
+
+
+def read_source(file: SourceFile, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int, ReadText]]:
+    """Read the texts of one file, each when it is asked for, with the number that may follow it.
+
+    Nothing is raised: a file or record that cannot be read is a text with a reason.
+    """
+    try:
+        if format_of(file) == ARCHIVE:
+            yield from _read_archive(file, max_bytes)
+        else:
+            yield from _read_texts(file, *read_file(file, max_bytes))
+    except Exception as problem:
+        yield 0, _failed(file, problem)
+
+
+def _read_archive(file: SourceFile, max_bytes: int) -> Iterator[tuple[int, ReadText]]:
+    """Read the files of an archive as those of a folder of its name."""
+    for member in read_members(read_bytes(file.path, max_bytes), max_bytes):
+        inner = SourceFile(path=file.path / member.name, id=f"{file.id}/{member.name}")
+        try:
+            if member.reason:
+                raise BadInput(member.reason)
+            if format_of(inner) == ARCHIVE or inner.path.name.lower().endswith(".gz"):
+                raise BadInput("is an archive inside an archive; unpack it to read it")
+            check_known(inner)
+            content = read_content(format_of(inner), member.data, max_bytes)
+            yield from _read_texts(inner, *content)
+        except Exception as problem:
+            yield 0, _failed(inner, problem)
+
+
+def _read_texts(file: SourceFile, content: FileContent, encoding: str) -> Iterator[tuple[int, ReadText]]:
+    n_texts = len(content.texts)
+    for done, text in enumerate(content.texts, 1):
+        document = _document(file, text, encoding)
+        location = _location(file, text)
+        if document.text.strip():
+            yield n_texts - done, ReadText(file=file.id, location=location, document=document)
+        else:
+            yield n_texts - done, ReadText(file=file.id, location=location, reason="holds no text")
+    for bad in content.bad_records:
+        yield 0, ReadText(file=file.id, location=f"{file.id}:{bad.ordinal}", reason=bad.reason)
+
+
+def _failed(file: SourceFile, problem: Exception) -> ReadText:
+    here_only = isinstance(problem, OSError | MissingExtra)
+    return ReadText(file=file.id, location=file.id, reason=_reason(problem, file), here_only=here_only)
 
 
 def find_files(paths: Sequence[str | Path], selection: Selection = EVERYTHING) -> list[SourceFile]:
@@ -161,12 +196,19 @@ def find_files(paths: Sequence[str | Path], selection: Selection = EVERYTHING) -
     return discover(paths, selection)[0]
 
 
+def find_sources(paths: Sequence[str | Path], selection: Selection = EVERYTHING) -> SourceFiles:
+    """Return the files that paths stand for, and what is not followed; see `discover`."""
+    paths = [paths] if isinstance(paths, str) else paths
+    files, unread = discover(paths, selection)
+    return SourceFiles(paths=tuple(map(str, paths)), files=tuple(files), unread=tuple(unread))
+
+
 def read_documents(
     paths: Sequence[str | Path],
     *,
     selection: Selection = EVERYTHING,
     on_file: Callable[[str], None] | None = None,
-    max_bytes: int = _MAX_BYTES,
+    max_bytes: int = MAX_BYTES,
 ) -> DocumentStream:
     """Read the documents of folders, files and patterns (see `discover`), each when it is asked for.
 
@@ -191,13 +233,31 @@ def read_documents(
     Raises:
         BadInput: as `discover`, and if nothing at all can be read.
     """
-    paths = [paths] if isinstance(paths, str) else paths
-    stream = DocumentStream(*discover(paths, selection), on_file=on_file, max_bytes=max_bytes)
+    return read_sources(find_sources(paths, selection), on_file=on_file, max_bytes=max_bytes)
+
+
+def read_sources(
+    sources: SourceFiles, *, on_file: Callable[[str], None] | None = None, max_bytes: int = MAX_BYTES
+) -> DocumentStream:
+    """Read the documents of files that were found, as `read_documents` does.
+
+    Raises:
+        BadInput: if nothing at all can be read.
+    """
+
+    def texts() -> Iterator[tuple[int, ReadText]]:
+        for n, file in enumerate(sources.files, 1):
+            if on_file:
+                on_file(file.id)
+            for left, text in read_source(file, max_bytes):
+                yield len(sources.files) - n + left, text
+
+    stream = DocumentStream(texts(), len(sources.files), sources.unread)
     if stream.empty:
         unread = stream.unread
         shown = "; ".join(f"{each.path} {each.reason}" for each in unread[:_REASONS_SHOWN])
         more = f"; and {len(unread) - _REASONS_SHOWN} more" if len(unread) > _REASONS_SHOWN else ""
-        where = ", ".join(str(path) for path in paths[:_REASONS_SHOWN])
+        where = ", ".join(sources.paths[:_REASONS_SHOWN])
         raise BadInput(f"nothing could be read from {where}: {shown}{more}")
     return stream
 
@@ -206,7 +266,7 @@ def load_documents(
     paths: Sequence[str | Path],
     *,
     on_file: Callable[[str], None] | None = None,
-    max_bytes: int = _MAX_BYTES,
+    max_bytes: int = MAX_BYTES,
 ) -> Loaded:
     """Read all documents at once, as `read_documents` does, and sort them by id."""
     stream = read_documents(paths, on_file=on_file, max_bytes=max_bytes)

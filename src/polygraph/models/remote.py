@@ -6,6 +6,7 @@ part of each item and stay in the memory of the worker.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
@@ -19,6 +20,7 @@ from polygraph.execution.protocol import Executor
 from polygraph.models import Models
 from polygraph.models.open import open_models
 from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Embedder, TextKind, Vectors
+from polygraph.models.reply_work import current_reply_work
 from polygraph.models.retry import is_local
 from polygraph.models.transport import Headers, TransportError, header_listener, report_headers
 
@@ -96,6 +98,9 @@ class _Attempt:
 class _ChatItem:
     source: ModelSource
     request: ChatRequest
+    function: Callable[[str, Any], Any] | None = None
+    """Applied to the text of the reply and to `work`."""
+    work: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +112,19 @@ class _EmbedItem:
 
 
 def _chat(item: _ChatItem) -> _Attempt:
+    """Make one call; the value is the reply, and what came of the work on it, None if that failed."""
     model: ChatModel = item.source.open("chat")
-    return _attempt(lambda: model.chat(item.request))
+
+    def call() -> tuple[ChatReply, Any]:
+        reply = model.chat(item.request)
+        found = None
+        if item.function is not None:
+            # The caller does it again, and sees the error.
+            with suppress(Exception):
+                found = item.function(reply.text, item.work)
+        return reply, found
+
+    return _attempt(call)
 
 
 def _embed(item: _EmbedItem) -> Vectors:
@@ -155,7 +171,12 @@ class _Chat:
 
     def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
         """Reply once; the text arrives as one piece."""
-        reply: ChatReply = _call(self._executor, _chat, _ChatItem(self._source, request), self.name)
+        work = current_reply_work()
+        parts = (work.function, work.item) if work is not None else ()
+        reply: ChatReply
+        reply, found = _call(self._executor, _chat, _ChatItem(self._source, request, *parts), self.name)
+        if work is not None and found is not None:
+            work.receive(reply.text, found)
         if on_text is not None:
             on_text(reply.text)
         return reply

@@ -4,12 +4,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from polygraph.extract.llm import extractor as llm
 from polygraph.indexing.build import build
-from polygraph.indexing.documents import update_documents
+from polygraph.indexing.documents import cut_document, update_documents
 from polygraph.indexing.progress import BuildReport
 from polygraph.ingest import Loaded
 from polygraph.models import Calls, ChatModel, Models
@@ -131,7 +131,8 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
             part = "sealed" if name in _SEALED_DOCUMENTS else "open"
             document = Document(id=name, title=title, text=text, metadata={"part": part})
             loaded = Loaded(documents=(document,), unread=())
-            update_documents(store, loaded, [name], manifest, models.embedder, _no_progress)
+            cut = partial(cut_document, manifest=manifest, embedder=models.embedder)
+            update_documents(store, loaded, [name], cut, _no_progress)
         build(store, manifest, models, list(DEPENDENCIES), BuildReport(), _no_progress)
     finally:
         store.close()

@@ -196,12 +196,14 @@ class Index:
         """
         from concurrent.futures import ThreadPoolExecutor
 
-        from polygraph.ingest import path_text, read_documents, select
+        from polygraph.ingest import find_sources, path_text, read_sources, select
         from polygraph.memory import collector_paused
         from polygraph.store.open_store import has_index
 
         layers = self._layers_for(methods)
-        loaded = read_documents(paths, selection=select(include, exclude)) if paths else None
+        sources = find_sources(paths, select(include, exclude)) if paths else None
+        # Nothing else is done if nothing can be read.
+        stream = read_sources(sources) if sources is not None else None
         if not paths and not has_index(self.folder):
             raise IndexUnreadable(
                 f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
@@ -214,6 +216,7 @@ class Index:
 
             check.result()
         with self._executor(on) as executor, self._writer(progress, wait_s, executor) as writer:
+            loaded = stream if executor is None else sources
             return writer.add(loaded, [path_text(Path(p).resolve()) for p in paths], layers, extractor)
 
     def _check_embedder(self) -> None:

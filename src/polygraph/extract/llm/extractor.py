@@ -22,6 +22,7 @@ from polygraph.extract.llm.parsed_records import Dropped, ParsedEntity, ParsedEx
 from polygraph.extract.llm.parser import parse_extraction
 from polygraph.extract.locate import Locator
 from polygraph.models import ChatModel, ChatRequest, Models
+from polygraph.models.reply_work import ReplyWork, reply_work
 from polygraph.prompts import prompt
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, digest
 from polygraph.revisions import EXTRACTION_PROMPT, EXTRACTION_ROWS
@@ -31,6 +32,7 @@ from polygraph.text.passage import as_read, fields_above
 from polygraph.text.words import content_stem_set
 
 Gleaning: TypeAlias = Literal["none", "base", "trial"]
+_Rows: TypeAlias = tuple[tuple[EntityRow, ...], tuple[RelationRow, ...]]
 
 MAX_RECORDS = 60
 """Entities and relations requested per reply."""
@@ -160,12 +162,14 @@ class _Read:
     problem: str
     raw: str
     """Replies as they were, if there was a problem."""
+    rows: _Rows | None = None
+    """Of `found`, if they are known already."""
 
     def extraction(self, window: Window) -> Extraction:
         """Return the rows of the window."""
         if self.found is None:
             return Extraction(window=window.id, status="failed", problem=self.problem, raw=self.raw)
-        entities, relations = to_rows(self.found, window)
+        entities, relations = self.rows if self.rows is not None else to_rows(self.found, window)
         return Extraction(
             window=window.id,
             entities=entities,
@@ -195,8 +199,10 @@ class _Extractor:
             max_records=self.max_records,
         )
         parser = self._parser(window, may_be_empty=False)
+        ahead = ReplyWork(_parse_and_locate, (window, self.entity_types, self.max_records), parser.set_ahead)
         try:
-            found = task.extract(self.models.calls, self.model, request, parser, parser.set_finish)
+            with reply_work(ahead):
+                found = task.extract(self.models.calls, self.model, request, parser, parser.set_finish)
         except UnusableReply as error:
             return _Read(None, error.problem, _for_storage(error.raw))
         problems = [f"the first reply was not usable: {fault}" for fault in parser.faults]
@@ -207,7 +213,7 @@ class _Extractor:
             found = self._glean(window, request, found, problems, raws)
         problems += _dropped_parts(found)
         raw = _for_storage("\n\n".join(raws)) if problems else ""
-        return _Read(found, "; ".join(problems), raw)
+        return _Read(found, "; ".join(problems), raw, parser.rows_of(found))
 
     def _glean(
         self,
@@ -258,6 +264,16 @@ class _ReplyParser:
     finish: str = ""
     """Finish reason of the last reply."""
     faults: list[str] = field(default_factory=list)
+    ahead: tuple[str, ParsedExtraction, _Rows] | None = None
+    """A reply that a worker parsed, what it holds, and the rows."""
+
+    def set_ahead(self, text: str, found: tuple[ParsedExtraction, _Rows]) -> None:
+        """Set what a worker found in a reply."""
+        self.ahead = (text, *found)
+
+    def rows_of(self, found: ParsedExtraction) -> _Rows | None:
+        """Return the rows of what a worker parsed, and nothing for anything else."""
+        return self.ahead[2] if self.ahead is not None and self.ahead[1] is found else None
 
     def set_finish(self, finish: str) -> None:
         """Set the finish reason of a reply."""
@@ -265,6 +281,8 @@ class _ReplyParser:
 
     def __call__(self, text: str) -> ParsedExtraction:
         self.raw = text
+        if self.ahead is not None and self.ahead[0] == text:
+            return self.ahead[1]
         try:
             return parse_extraction(
                 text,
@@ -279,7 +297,14 @@ class _ReplyParser:
             raise
 
 
-def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, ...], tuple[RelationRow, ...]]:
+def _parse_and_locate(text: str, item: tuple[Window, tuple[str, ...], int]) -> tuple[ParsedExtraction, _Rows]:
+    """Parse the first reply about a window and locate its rows, in a worker."""
+    window, types, max_records = item
+    found = _ReplyParser(as_read(window), types, max_records, may_be_empty=False)(text)
+    return found, to_rows(found, window)
+
+
+def to_rows(found: ParsedExtraction, window: Window) -> _Rows:
     """Convert parsed records to rows, located in the chunks of their window.
 
     A window has several chunks, and a record does not say which of them it rests on. An entity is mentioned where its

@@ -59,14 +59,19 @@ def rare_collections() -> Iterator[None]:
     """Let the garbage collector run after every 20,000 new objects instead of 700.
 
     For long work whose objects are freed without it: looking for cycles would take 5% of its time. What does lie in
-    cycles is freed later.
+    cycles is freed later. Objects that were there before, most of them modules, are not looked at until the end.
     """
     before = gc.get_threshold()
+    freezes = not gc.get_freeze_count()  # else the user has frozen objects, which must stay so
     if before[0]:  # else the user has turned it off
         gc.set_threshold(max(_NEW_OBJECTS, before[0]), *before[1:])
+    if freezes:
+        gc.freeze()
     try:
         yield
     finally:
+        if freezes:
+            gc.unfreeze()
         gc.set_threshold(*before)
 
 

@@ -63,3 +63,21 @@ def test_the_collector_runs_rarely_inside_a_block_and_never_if_it_was_off():
             assert gc.get_threshold() == (given, 10, 10)
     finally:
         gc.set_threshold(*before)
+
+
+def test_objects_from_before_are_not_looked_at_inside_a_block_and_stay_frozen_if_they_were():
+    assert gc.get_freeze_count() == 0
+    with rare_collections():
+        n_frozen = gc.get_freeze_count()
+        assert n_frozen > 1_000
+        with rare_collections():
+            pass
+        assert gc.get_freeze_count() == n_frozen
+    assert gc.get_freeze_count() == 0
+    gc.freeze()
+    try:
+        with rare_collections():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()

@@ -62,6 +62,8 @@ S = TypeVar("S")
 _METHOD: ContextVar[str] = ContextVar("method", default="")
 _QUESTION: ContextVar[str] = ContextVar("question", default="")
 _ROUND: ContextVar["tuple[Batch, Round] | None"] = ContextVar("round", default=None)
+# `json.dumps` with an option makes an encoder each time.
+_encode_sorted = json.JSONEncoder(sort_keys=True).encode
 FIRST_ESTIMATE = 256
 """Expected tokens of a reply before the first one is known."""
 
@@ -90,7 +92,7 @@ def request_key(model: str, request: ChatRequest) -> str:
     }
     if request.likelihood:
         body["likelihood"] = True
-    return digest("chat", model, json.dumps(body, sort_keys=True))
+    return digest("chat", model, _encode_sorted(body))
 
 
 def _receiver(

@@ -142,7 +142,7 @@ def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGu
 
 def n_bytes_of(texts: Iterable[str]) -> int:
     """Return the number of bytes of some texts in UTF-8."""
-    return sum(len(text.encode("utf-8", "replace")) for text in texts)
+    return sum([len(text if text.isascii() else text.encode("utf-8", "replace")) for text in texts])
 
 
 # --- replies --------------------------------------------------------------------------------------------

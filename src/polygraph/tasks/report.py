@@ -133,13 +133,18 @@ def strip_sources(text: str) -> tuple[str, tuple[int, ...]]:
     >>> strip_sources("Vane built it [3], Orme paid [1-2; 5]. See [note].")
     ('Vane built it, Orme paid. See [note].', (1, 2, 3, 5))
     """
+    if "[" not in text:
+        return text.strip(), ()
     numbers: set[int] = set()
-    for bracket in _CITED.finditer(text):
+
+    def take(bracket: re.Match[str]) -> str:
         for first, last in _NUMBERS.findall(bracket.group(1)):
             low = int(first)
             high = int(last) if last else low
             numbers.update(range(low, min(high, low + _MAX_RANGE) + 1))
-    return _CITED.sub("", text).strip(), tuple(sorted(numbers))
+        return ""
+
+    return _CITED.sub(take, text).strip(), tuple(sorted(numbers))
 
 
 def _fields(value: Json) -> dict[str, Json] | None:

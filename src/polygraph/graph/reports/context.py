@@ -244,7 +244,8 @@ class _Wording:
 
         Args:
             item: of the community.
-            names: of its entities, by id.
+            names: of its entities, by id. Both ends of a relation are among them, so that its head is the same in every
+                community.
         """
         written = self._entities if isinstance(item, Entity) else self._relations
         found = written.get(item.id)

@@ -114,10 +114,13 @@ class Index:
             MissingExtra: for a database without psycopg.
             StorageFailed: if a published index cannot be reached and there is no local copy.
         """
-        from polygraph.config import load_settings
-        from polygraph.models.call_store import can_keep_calls
-        from polygraph.models.open import open_models
-        from polygraph.store.open_store import calls_of, is_begun, open_store
+        from polygraph.memory import collector_paused
+
+        with collector_paused():
+            from polygraph.config import load_settings
+            from polygraph.models.call_store import can_keep_calls
+            from polygraph.models.open import open_models
+            from polygraph.store.open_store import calls_of, is_begun, open_store
 
         settings = settings or load_settings(flags)
         place = folder if folder is not None else settings.index

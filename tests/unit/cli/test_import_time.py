@@ -39,6 +39,16 @@ NOT_FOR_QUESTIONS = (
 )
 """Rooms that `ask` needs nothing of without an endpoint and with a method that only looks words up."""
 
+NOT_FOR_A_CHAT_MODEL = (
+    "polygraph.extract.nlp.english",
+    "polygraph.extract.nlp.keyphrases",
+    "polygraph.ingest.html",
+    "polygraph.ingest.office",
+    "polygraph.ingest.pdf",
+    "polygraph.ingest.tables",
+)
+"""Rules of extraction without a model, and readers of formats, that an index of plain text by a model does not need."""
+
 LIGHT = "polygraph.indexing.progress"
 """A callback type and its default, which signatures of `Index` need."""
 
@@ -100,6 +110,12 @@ def test_asking_loads_nothing_that_builds_or_evaluates(tmp_path):
     assert "polygraph.retrieve.methods.lexical" in loaded
     assert not [name for name in loaded - {LIGHT} if name.startswith(NOT_FOR_QUESTIONS)]
     assert packages(loaded) & HEAVY <= {"numpy", "pydantic", "sentencex", "tantivy"}
+
+
+def test_a_build_imports_no_rules_for_texts_without_a_model_and_no_reader_of_a_format_that_it_has_not_met():
+    loaded = modules_after("import polygraph.indexing.maintain")
+    assert "polygraph.indexing.extraction" in loaded
+    assert not [name for name in loaded if name.startswith(NOT_FOR_A_CHAT_MODEL)]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="measures CPU as POSIX counts it")

@@ -8,12 +8,13 @@ import pytest
 
 from polygraph.errors import BadInput, IndexUnreadable, NothingExtracted
 from polygraph.graph.embedding_texts import RECIPES, entity_text
+from polygraph.indexing import build
 from polygraph.indexing.build import LAYERS
 from polygraph.indexing.chunk_layers import embedded_text
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Description, Entity
-from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS
+from polygraph.store.layers import DEPENDENCIES, FILE_LAYERS, NAME_VECTOR_LAYERS
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -111,6 +112,24 @@ def test_two_builds_of_one_folder_are_identical(whole, kind, tmp_path):
             assert found == wanted_rows[name], name
         assert files(tmp_path / "again") == wanted_files
         assert answers(index) == wanted_answers
+
+
+def test_a_build_compares_the_checksums_of_earlier_files_once_and_of_its_own_never(
+    tmp_path, papers, monkeypatch
+):
+    compared = []
+
+    def damage(folder, *, thorough):
+        assert thorough
+        compared.append(folder.name)
+        return ""
+
+    monkeypatch.setattr(build, "damage", damage)
+    for expected in ([], sorted(FILE_LAYERS)):
+        compared.clear()
+        with opened(tmp_path / "index") as index:
+            index.add(papers)
+        assert sorted(name.rpartition("-")[0] for name in compared) == expected
 
 
 def test_documents_added_in_another_order_give_the_identical_index(

@@ -320,14 +320,36 @@ def test_an_echoed_key_is_neither_stored_nor_printed(
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a": [1, -0, 1e400, 0.1234567890123456789, 123456789012345678901234567890, NaN, -Infinity]}',
+        b'{"a": 1, "b": 2, "a": 3}',
+        rb'["\ud83c", "\udf0a", "\ud83c\udf0a", "\u0000", "\/"]',
+        '["\ud83c"]'.encode("utf-8", "surrogatepass"),
+        '{"é": "🌊"}'.encode(),
+        '{"é": 1}'.encode("utf-16"),
+        b"[" * 300 + b"]" * 300,
+        b" 7 ",
+    ],
+)
+def test_what_is_read_is_what_the_standard_library_reads(body: bytes) -> None:
+    assert repr(chat_completion.parse_json(body)) == repr(json.loads(body))
+
+
 # --- time -----------------------------------------------------------------------------------------------
 
 DRIP = 0.05
 SOUND_HEAD = f"HTTP/1.1 200 OK\r\ncontent-type: {STREAM}\r\nconnection: close\r\n\r\n".encode()
+CHUNKED_HEAD = SOUND_HEAD.replace(b"connection: close", b"transfer-encoding: chunked")
 
 
 def drip(piece: bytes) -> Iterable[bytes]:
     return itertools.repeat(piece, 400)
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 @pytest.mark.parametrize(
@@ -337,10 +359,13 @@ def drip(piece: bytes) -> Iterable[bytes]:
         ([SOUND_HEAD], drip(b" ")),
         ([SOUND_HEAD], drip(b": alive\n\n")),
         ([SOUND_HEAD], drip(stream(delta("word ", None)).removesuffix(b"data: [DONE]\n\n"))),
+        ([CHUNKED_HEAD], drip(chunk(b": alive\n\n"))),
+        ([CHUNKED_HEAD], itertools.chain([b"ffff\r\n"], drip(b" "))),
+        ([CHUNKED_HEAD], itertools.chain([b"9;long="], drip(b"a"))),
         ([SOUND_HEAD.replace(STREAM.encode(), b"application/json")], drip(b" ")),
         ([SOUND_HEAD.replace(b"200 OK", b"500 Oh")], drip(b" ")),
     ],
-    ids=["headers", "blanks", "keep-alive", "words", "whole", "error"],
+    ids=["headers", "blanks", "keep-alive", "words", "chunks", "chunk", "chunk-size", "whole", "error"],
 )
 def test_a_drip_of_bytes_does_not_outlive_the_deadline(head: Iterable[bytes], body: Iterable[bytes]) -> None:
     with RawServer(body, head=head, pause_s=DRIP) as server:
@@ -350,6 +375,31 @@ def test_a_drip_of_bytes_does_not_outlive_the_deadline(head: Iterable[bytes], bo
         assert time.monotonic() - began < 15
         assert caught.value.kind in {"timeout", "server"}
         assert caught.value.retryable
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_watched_event_is_passed_on_before_the_next_is_sent(chunked: bool) -> None:
+    frame: Callable[[bytes], bytes] = chunk if chunked else bytes
+    seen, in_time = threading.Event(), []
+
+    def pieces() -> Iterable[bytes]:
+        yield frame(stream(delta("Ada ", None)).removesuffix(b"data: [DONE]\n\n"))
+        in_time.append(seen.wait(10))
+        yield frame(stream(delta("keeps it."))) + (b"0\r\n\r\n" if chunked else b"")
+
+    with RawServer(pieces(), head=[CHUNKED_HEAD if chunked else SOUND_HEAD]) as server:
+        reply = chat(server).chat(REQUEST, on_text=lambda _: seen.set())
+    assert reply.text == "Ada keeps it."
+    assert in_time == [True]
+
+
+@pytest.mark.parametrize("end", [b"", b"40\r\ndata: {", b"zz\r\n"], ids=["between", "within", "size"])
+def test_a_stream_that_breaks_off_between_or_within_chunks_is_tried_again(end: bytes) -> None:
+    begun = chunk(stream(delta("Ada ", None)).removesuffix(b"data: [DONE]\n\n"))
+    with RawServer(begun + end, head=[CHUNKED_HEAD]) as server, pytest.raises(TransportError) as caught:
+        chat(server).chat(REQUEST)
+    assert caught.value.kind == "connection"
+    assert caught.value.retryable
 
 
 def test_vectors_have_the_same_deadline() -> None:

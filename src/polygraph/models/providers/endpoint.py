@@ -321,17 +321,16 @@ def _arriving(response: Any) -> Iterator[bytes]:
     """Yield the body of a response as it arrives, until the deadline, which data that is there does not notice."""
     # Most replies are not compressed, and the library need not hold them for a decoder.
     decode = bool(response.headers.get("content-encoding"))
-    if response.chunked:
-        # Each chunk as soon as it is there, for half of what a call of `read1` costs.
-        chunks = response.stream(_READ_BYTES, decode_content=decode)
-    else:
-        chunks = _read_by_one(response, decode)
-    for data in chunks:
+    # To take a chunk as soon as it is there costs half of a call of `read1`.
+    pieces = (
+        response.stream(_READ_BYTES, decode_content=decode) if response.chunked else _read(response, decode)
+    )
+    for data in pieces:
         shortened(None)
         yield data
 
 
-def _read_by_one(response: Any, decode: bool) -> Iterator[bytes]:
+def _read(response: Any, decode: bool) -> Iterator[bytes]:
     while data := response.read1(_READ_BYTES, decode_content=decode):
         yield data
 

@@ -1,8 +1,8 @@
 """Building layers: the table of layers, and the loop that builds those that are missing or stale.
 
 A layer that is up to date is skipped, so running a build again repeats nothing. Rows are committed as they come (per
-document, per window), views in one transaction each, and files are written under a temporary name and renamed. A build
-that was stopped continues from what was committed.
+document, per window or those that finished together), views in one transaction each, and files are written under a
+temporary name and renamed. A build that was stopped continues from what was committed.
 """
 
 import time

@@ -51,9 +51,10 @@ class ChunkSupport:
         self._base = whole * max(map(len, words)) + 1
         scores: defaultdict[str, int] = defaultdict(int)
         for n, some in enumerate(words):
-            one = whole * self._base**n
+            of_all = whole * self._base**n
+            shares = [0, *(of_all // k for k in range(1, len(words) + 1))]
             for word in some:
-                scores[word] += one // n_chunks[word]
+                scores[word] += shares[n_chunks[word]]
         return scores
 
     def whole(self, chunk: str) -> Span:

@@ -6,7 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, repeat
 
 import numpy as np
 
@@ -276,9 +276,9 @@ def one_edit_pairs(keys: Iterable[str], *, min_length: int = 7) -> Iterator[tupl
     # There are about ten forms per name, and nearly all belong to one name only: hashes instead of strings.
     forms, owners = array("q"), array("i")
     for n, key in enumerate(ordered):
-        for form in dict.fromkeys(_deletions(key, min_length)):
-            forms.append(hash(form))
-            owners.append(n)
+        some = dict.fromkeys(_deletions(key, min_length))
+        forms.extend(map(hash, some))
+        owners.extend(repeat(n, len(some)))
     pairs: set[tuple[str, str]] = set()
     distance = _edit_distance()
     for group in _shared(np.asarray(forms), np.asarray(owners)):
@@ -289,19 +289,16 @@ def one_edit_pairs(keys: Iterable[str], *, min_length: int = 7) -> Iterator[tupl
     yield from sorted(pairs)
 
 
-def _deletions(key: str, min_length: int) -> Iterator[str]:
-    """Yield a name with each letter of its long words left out once, then the name; nothing without long words."""
-    at, has_long_word = 0, False
+def _deletions(key: str, min_length: int) -> list[str]:
+    """Return a name with each letter of its long words left out once, then the name; nothing without long words."""
+    found: list[str] = []
+    at = 0
     for word in key.split(" "):
         end = at + len(word)
         if len(word) >= min_length:
-            has_long_word = True
-            for i in range(at, end):
-                if i == at or key[i] != key[i - 1]:
-                    yield key[:i] + key[i + 1 :]
+            found += [key[:i] + key[i + 1 :] for i in range(at, end) if i == at or key[i] != key[i - 1]]
         at = end + 1
-    if has_long_word:
-        yield key
+    return [*found, key] if found else found
 
 
 def _shared(values: Array, owners: Array) -> Iterator[list[int]]:

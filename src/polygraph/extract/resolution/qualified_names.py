@@ -181,16 +181,17 @@ def _abridged(kinds: _Kinds) -> _Longer:
 def _cognate(kinds: _Kinds) -> _Longer:
     """Return names whose words begin alike, in the order of another language: ``Institut für Chemie``."""
     blocks: dict[str, list[str]] = defaultdict(list)
-    for base in kinds:
-        words = _content_words(base)
-        if len(words) > 1:
-            blocks[f"{len(words)} {words[0][:4]}"].append(base)
+    words = {base: _content_words(base) for base in kinds}
+    for base, some in words.items():
+        if len(some) > 1:
+            blocks[f"{len(some)} {some[0][:4]}"].append(base)
     longer: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for first, second in _pairs(blocks):
-        both = zip(_content_words(first), _content_words(second), strict=True)
-        differing = [(a, b) for a, b in both if a != b]
+        if not (kinds[first] & kinds[second]) - {""}:
+            continue
+        differing = [(a, b) for a, b in zip(words[first], words[second], strict=True) if a != b]
         alike = differing and all(_begin_alike(a, b) for a, b in differing)
-        if alike and (kinds[first] & kinds[second]) - {""} and not names_conflict(first, second):
+        if alike and not names_conflict(first, second):
             longer[first].append((second, ""))
     return longer
 

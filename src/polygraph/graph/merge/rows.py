@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from json import dumps
 from typing import Any, Literal, TypeAlias
 
@@ -89,10 +90,16 @@ def read_rows(
             links["source"].append(slots.get((window, relation.source), -1))
             links["target"].append(slots.get((window, relation.target), -1))
             links["predicate"].append(relation.predicate or None)
-            links["keywords"].append(dumps(relation.keywords) if relation.keywords else None)
+            links["keywords"].append(_list_in_json(relation.keywords) if relation.keywords else None)
             links["strength"].append(relation.strength)
             add(links, relation.description, {chunks[chunk] for chunk in relation.chunks} or everywhere)
     return rows, texts
+
+
+# Some keywords recur in many relations.
+@lru_cache(maxsize=1_024)
+def _list_in_json(texts: tuple[str, ...]) -> str:
+    return dumps(texts)
 
 
 def _fallback_chunks(

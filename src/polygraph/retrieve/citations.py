@@ -1,11 +1,11 @@
 """The check of citations: each is resolved to the sentence that supports it, or removed from the text with a note."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
@@ -64,14 +64,7 @@ def check_citations(
         decide: judges claims against evidence in place of these rules, which remain for claims that it leaves
             undecided; a number without evidence is always removed.
     """
-    chunks = chunks_of(evidence, index)
-    titles = index.titles([c.document for c in chunks.values()])
-    headings = index.headings([c.document for c in chunks.values()])
-    written = {i: with_heading(headings[c.document], c.text, c.metadata) for i, c in chunks.items()}
-    shown = [
-        (item.text, *(written[span.chunk] for span in item.spans if span.chunk in chunks))
-        for item in evidence
-    ]
+    shown = _ShownTexts(evidence, index)
     verdicts = judge_citations(text, shown, question=question, decide=decide)
     citations: list[Citation] = []
     seen: set[tuple[int, str, int]] = set()
@@ -84,7 +77,8 @@ def check_citations(
         for verdict in judged:
             found = None
             if not verdict.removed_because:
-                found = supporting_sentence(verdict.claim, evidence[verdict.n - 1], chunks, min_support=0.0)
+                item = evidence[verdict.n - 1]
+                found = supporting_sentence(verdict.claim, item, shown.chunks_of(item), min_support=0.0)
             if found is None:
                 because = verdict.removed_because or "its passage is not in the index"
                 notes.append(f"the citation [{verdict.n}] was removed: {because}")
@@ -93,13 +87,61 @@ def check_citations(
             kept.append(verdict.n)
             if (verdict.n, chunk.id, start) not in seen:
                 seen.add((verdict.n, chunk.id, start))
-                citations.append(cite(verdict.n, chunk, start, end, titles))
+                citations.append(cite(verdict.n, chunk, start, end, index.titles([chunk.document])))
         parts.append("".join([" ", *(f"[{n}]" for n in kept)]) if kept else "")
         end_of_last = match.end()
     parts.append(text[end_of_last:])
     if not citations:
         notes.append("no statement of this answer is supported by a citation that could be checked")
     return CheckedText(text="".join(parts).strip(), citations=tuple(citations), notes=tuple(notes))
+
+
+class _ShownTexts(Sequence[tuple[str, ...]]):
+    """The texts of each piece of evidence: as the model saw it, and the chunks behind it, with their headings.
+
+    They are read when they are asked for: a row of the graph rests on several chunks, a report on hundreds, and few
+    pieces are cited.
+    """
+
+    def __init__(self, evidence: Sequence[Evidence], index: Snapshot) -> None:
+        self._evidence, self._index = evidence, index
+        self._chunks: dict[str, Chunk] = {}
+        self._written: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._evidence)
+
+    @overload
+    def __getitem__(self, n: int) -> tuple[str, ...]: ...
+
+    @overload
+    def __getitem__(self, n: slice) -> Sequence[tuple[str, ...]]: ...
+
+    def __getitem__(self, n: int | slice) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
+        if isinstance(n, slice):
+            return [self[i] for i in range(*n.indices(len(self)))]
+        item = self._evidence[n]
+        self._read([item])
+        return item.text, *(self._written[s.chunk] for s in item.spans if s.chunk in self._written)
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        self._read(self._evidence)
+        return (self[n] for n in range(len(self)))
+
+    def chunks_of(self, item: Evidence) -> Mapping[str, Chunk]:
+        """Return the chunks behind a piece of evidence by id, and perhaps others."""
+        self._read([item])
+        return self._chunks
+
+    def _read(self, items: Sequence[Evidence]) -> None:
+        wanted = {span.chunk for item in items for span in item.spans} - self._written.keys()
+        if wanted:
+            found = self._index.chunks_by_id(sorted(wanted))
+            headings = self._index.headings([c.document for c in found])
+            self._chunks.update((c.id, c) for c in found)
+            self._written.update(
+                (c.id, with_heading(headings[c.document], c.text, c.metadata)) for c in found
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +182,7 @@ def judge_citations(
     Returns:
         Each group of marks with a verdict for each distinct number in it, in the order of the text.
     """
-    everything = "\n".join(dict.fromkeys(chain.from_iterable(shown)))
+    everything = cache(lambda: "\n".join(dict.fromkeys(chain.from_iterable(shown))))
     judged = []
     matches = list(_CITATION.finditer(text))
     for match, before in zip(matches, [None, *matches], strict=False):

@@ -69,7 +69,10 @@ class RowTexts:
         return self._lines_of(list(relations), self._relations, self._written_relations)
 
     def _lines_of(
-        self, rows: Sequence[R], written: dict[str, str], write: Callable[[Sequence[R]], Iterable[tuple[str, bool]]]
+        self,
+        rows: Sequence[R],
+        written: dict[str, str],
+        write: Callable[[Sequence[R]], Iterable[tuple[str, bool]]],
     ) -> list[str]:
         """Return a line for each row, each written once; those that any question would give are kept for others."""
         first = {row.id: row for row in reversed(rows) if row.id not in written}

@@ -3,6 +3,8 @@
 The rules compare words; they know no grammar. They look only at what a text cannot leave out if it supports the claim.
 """
 
+from collections.abc import Callable
+
 from polygraph.text.claims.amounts import is_computed, missing_number
 from polygraph.text.claims.arrangements import rearranged
 from polygraph.text.claims.denials import reversed_clause
@@ -15,14 +17,15 @@ from polygraph.text.claims.substitutes import substituted
 __all__ = ["contradiction", "numbers"]
 
 
-def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: str = "") -> str:
+def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: Callable[[], str] = str) -> str:
     """Return what contradicts a claim in the text that it cites; empty if nothing does.
 
     Args:
         claim: without citations.
         shown: all text that the claim cites.
         given: text whose names and numbers need no support, such as the question.
-        elsewhere: text that was shown beside it; a name may stand in the full form that it has there.
+        elsewhere: returns text that was shown beside it, which few claims need: a name may stand in the full form
+            that it has there. Default: none.
 
     >>> contradiction("The mill opened in 1871.", "The mill was opened in 1817.")
     'the number 1871'

@@ -1,6 +1,7 @@
 """Names of a claim that the text it cites does not have."""
 
 import re
+from collections.abc import Callable
 
 from polygraph.text.claims.folding import plain, without_case
 from polygraph.text.claims.general_names import is_general
@@ -35,7 +36,7 @@ _TITLED = re.compile(
 _PAIR = re.compile(r"\b([A-Z][^\W\d_]+) ([A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)")
 
 
-def missing_name(claim: str, known: str, elsewhere: str) -> str:
+def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
     """Return the first name of a claim of which the text has no form, as "the name X"; empty if there is none."""
     introduction = _introduction(claim)
     names = [
@@ -62,7 +63,7 @@ def missing_name(claim: str, known: str, elsewhere: str) -> str:
         name, name_plain = match.group(), plain(match.group())
         if name_plain in folded or (name.isupper() and name_plain in initials):
             continue
-        if match.end() <= introduction and name in elsewhere:
+        if match.end() <= introduction and name in elsewhere():
             continue
         if any(part in there for part in re.split(r"['’\-]", name_plain) if len(part) >= _SHORT_WORD):
             continue
@@ -70,7 +71,7 @@ def missing_name(claim: str, known: str, elsewhere: str) -> str:
             continue
         full = next(m.group() for m in NAME_RUN.finditer(claim) if m.end() >= match.end())
         others = [plain(w) for w in full.split() if w != name]
-        if full in elsewhere and any(w in there for w in others):
+        if any(w in there for w in others) and full in elsewhere():
             continue
         if repeated(claim, known, without=name):
             return f"the name {name}"
@@ -114,14 +115,16 @@ def _is_form(name: str, word: str) -> bool:
     )
 
 
-def _other_bearer(claim: str, known: str, elsewhere: str) -> str:
+def _other_bearer(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
     """Return a name of a claim that is put together from two names of the text.
 
     "Priya Lomond" where the text has "Priya Nand" and "Hamish Lomond", or "Dr. Crane" where it has "Dr. Vance".
     """
-    everything = f"{known}\n{elsewhere}"
     for match in _PAIR.finditer(claim):
+        if match.group() in known:
+            continue
         first, last = match.groups()
+        everything = f"{known}\n{elsewhere()}"
         if SENTENCE_START.search(claim[: match.start()]) and first not in everything:
             continue
         if match.group() in everything or _ends_in(everything, first, last):
@@ -132,6 +135,7 @@ def _other_bearer(claim: str, known: str, elsewhere: str) -> str:
         if after and before and not n_first and last not in after and first not in before:
             return f"the name {match.group()}"
     for match in _TITLED.finditer(claim):
+        everything = f"{known}\n{elsewhere()}"
         title = match.group()[: match.start(1) - match.start()]
         bearers = {m.group(1) for m in _TITLED.finditer(everything) if m.group().startswith(title)}
         named = re.search(rf"\b[A-Z][^\W\d_]+ {re.escape(match.group(1))}\b", everything)

@@ -1,6 +1,7 @@
 """Every method on real documents and real graphs: without a model, and with the scripted model over HTTP.
 
     python benchmarks/every_method.py [DATA] [--methods NAME,...] [--corpora NAME,...] [--keep DIR] [--answers FILE]
+    python benchmarks/every_method.py --documents PATH --questions FILE [...]
 
 Corpora: the sample collection; with DATA also *A Christmas Carol* and imported indexes of other programs: two of the
 same book by Microsoft GraphRAG and one by nano-graphrag, *Operation: Dulce* by Microsoft GraphRAG, and podcasts by
@@ -9,6 +10,7 @@ with its reason; evidence and citations that resolve to the documents; the budge
 method's formula, in the ledger and on the server. The table counts answers by method. Faults are printed as they occur,
 and the exit code is 1 if there are any.
 
+--documents and --questions (one a line) take documents and questions of your own instead.
 --keep DIR keeps the indexes for the next run. --answers FILE writes every answer with its first evidence.
 """
 
@@ -77,6 +79,8 @@ QUESTIONS: Mapping[str, Sequence[str]] = {
     ),
 }
 """Eight kinds: single fact, two steps, comparison, counting, overview, unanswerable, German, Chinese."""
+OWN = "documents"
+"""Name of the corpus of `--documents`."""
 IMPORTED = {
     "carol-graphrag": "graph-christmas-carol/msgraphrag-tests",
     "carol-graphrag-gpt4": "graph-christmas-carol/msgraphrag-gpt4turbo",
@@ -105,6 +109,8 @@ def main() -> None:
     parser.add_argument("data", type=Path, nargs="?", help="folder of the data sets")
     parser.add_argument("--methods", default=",".join(METHODS), help="default: every method and preset")
     parser.add_argument("--corpora", default=",".join(QUESTIONS))
+    parser.add_argument("--documents", type=Path, help="documents of your own; with --questions")
+    parser.add_argument("--questions", type=Path, help="a file with a question on each line")
     parser.add_argument("--models", default="none,scripted")
     parser.add_argument(
         "--keep",
@@ -113,15 +119,22 @@ def main() -> None:
     )
     parser.add_argument("--answers", type=Path, help="write every answer to this file")
     options = parser.parse_args()
+    if (options.documents is None) != (options.questions is None):
+        parser.error("--documents and --questions go together")
+    asked = dict(QUESTIONS)
+    corpora = options.corpora.split(",")
+    if options.documents:
+        corpora = [OWN]
+        asked[OWN] = options.questions.read_text(encoding="utf-8").splitlines()
     rows: list[Row] = []
     with ExitStack() as stack:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        for corpus in options.corpora.split(","):
-            if corpus != "sample" and options.data is None:
+        for corpus in corpora:
+            if corpus not in ("sample", OWN) and options.data is None:
                 continue
-            folder = built_index(corpus, options.data, keep)
+            folder = built_index(corpus, options.documents or options.data, keep)
             for model in options.models.split(","):
-                for row in answers(corpus, folder, model, options.methods.split(",")):
+                for row in answers(corpus, folder, model, options.methods.split(","), asked[corpus]):
                     rows.append(row)
                     for fault in row.faults:
                         print(
@@ -140,7 +153,9 @@ def built_index(corpus: str, data: Path | None, keep: Path) -> Path:
     if folder.exists():
         return folder
     with Index.open(folder, offline=True) as index:
-        if corpus == "sample" or data is None:
+        if corpus == OWN:
+            index.add(str(data))
+        elif corpus == "sample" or data is None:
             with as_file(files("polygraph") / "sample") as sample:
                 index.add(str(sample / "papers"))
         elif corpus == "carol":
@@ -150,7 +165,9 @@ def built_index(corpus: str, data: Path | None, keep: Path) -> Path:
     return folder
 
 
-def answers(corpus: str, folder: Path, model: str, methods: Sequence[str]) -> Iterator[Row]:
+def answers(
+    corpus: str, folder: Path, model: str, methods: Sequence[str], questions: Sequence[str]
+) -> Iterator[Row]:
     """Answer every question with every method; with a model, over HTTP and without cached replies."""
     with ExitStack() as stack:
         server, settings = None, load_settings({"offline": True})
@@ -163,7 +180,7 @@ def answers(corpus: str, folder: Path, model: str, methods: Sequence[str]) -> It
         snapshot = index.snapshot()
         index.ask("What is this?", "graphrag-local")  # loads vectors and models, which counts for no method
         for method in methods:
-            for question in QUESTIONS[corpus]:
+            for question in questions:
                 served, began = server.calls if server else 0, time.process_time()
                 answer = index.ask(question, method)
                 cpu_s = time.process_time() - began

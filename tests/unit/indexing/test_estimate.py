@@ -654,6 +654,15 @@ def test_a_question_reads_k_chunks_or_its_budget():
     assert much.prompt_tokens.mid < 1000
 
 
+def test_only_the_answer_of_a_method_with_two_calls_reads_the_context():
+    one, two, many = (question_line(planned(calls=n), layer_sizes(), "m", None, []) for n in ("1", "2", "4"))
+    assert two.calls == Range(2, 2, 2)
+    assert one.prompt_tokens.mid + 200 <= two.prompt_tokens.mid <= one.prompt_tokens.mid + 400
+    assert two.completion_tokens.mid < 1.5 * one.completion_tokens.mid
+    # Each of many calls may read passages, as those of an agent do.
+    assert many.prompt_tokens.mid == pytest.approx(4 * one.prompt_tokens.mid, rel=0.01)
+
+
 def test_a_method_without_a_budget_is_not_assumed_to_read_the_whole_index():
     graph = frozenset({"chunks", "graph"})
     huge = layer_sizes(n_chunks=100_000)

@@ -25,6 +25,11 @@ _CITED = (0.1, 0.3, 0.6)
 """Share of the context that an answer cites."""
 _VERDICT_TOKENS = (12.0, 20.0, 40.0)
 """Tokens of the verdicts on the claims of an answer."""
+_PREPARING_TOKENS = Range(200, 300, 800)
+"""Tokens read by a call that comes before retrieval and sees no passage: keywords, entities of the question, a choice
+of facts. Prompts for keywords have 200, those for facts 270."""
+_PREPARED_TOKENS = Range(10, 30, 150)
+"""Tokens of its reply."""
 _ITEM_TOKENS = 6
 """Number and line breaks around a passage in the context, and its title."""
 _REPORT_HEADER = 20
@@ -102,8 +107,13 @@ def question_line(
     if counted := _COUNTED.match(method.calls):
         n = float(counted["n"])
         calls = Range(_LEAST * n, _USUAL * n, n) if counted["bound"] else Range.exactly(n)
-        reads = calls * (context + Range.exactly(instructions))
-        writes = calls * answers
+        reads = context + Range.exactly(instructions)
+        writes = answers
+        if n == 2 and not counted["bound"]:
+            reads += _PREPARING_TOKENS
+            writes += _PREPARED_TOKENS
+        else:
+            reads, writes = calls * reads, calls * writes
     elif batched:
         calls, reads, writes = _read_every_report(method, sizes, int(batched[1]), instructions, answers)
         basis = f"every report is read; {basis}"

@@ -7,7 +7,7 @@ from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.raft import ANSWER, REFUSAL, completion, quoted
 from polygraph.testing.scripts.indexing import CAPITALISED
-from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import STOP_WORDS, content_stems, phrases
 
@@ -23,7 +23,7 @@ _BROAD_SCORE = 10
 def scripted_points(request: ChatRequest) -> str:
     """Return the line of each report that shares most words with the question, scored by their share."""
     last = last_turn(request)
-    wanted = set(content_stems(asked(last)))
+    wanted = content_parts(asked(last))
     points = []
     for n, text in blocks(fenced(last, "reports")):
         lines = [line.lstrip("-# ").strip() for line in text.splitlines()]
@@ -42,7 +42,7 @@ def scripted_answer(request: ChatRequest) -> str:
     """
     last = last_turn(request)
     question = asked(last)
-    wanted = set(content_stems(question))
+    wanted = content_parts(question)
     found = [
         (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
         for n, text in blocks(fenced(last, "evidence"))
@@ -81,7 +81,7 @@ def scripted_word_alone(request: ChatRequest) -> str:
 def scripted_raft(request: ChatRequest) -> str:
     """Quote the sentence that shares most words with the question; answer with the given answer, else the sentence."""
     last = last_turn(request)
-    wanted = set(content_stems(asked(last)))
+    wanted = content_parts(asked(last))
     found = [
         (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
         for n, text in blocks(fenced(last, "evidence"))

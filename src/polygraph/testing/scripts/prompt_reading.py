@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.text.words import content_stems
 
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
+"""Han and kana, which are written without spaces."""
 _BLOCK = re.compile(r"^\[(\d{1,6})\] ", re.MULTILINE)
 
 
@@ -36,6 +39,17 @@ def blocks(text: str) -> Iterator[tuple[int, str]]:
         yield n, text[match.end() : end].strip()
 
 
+def content_parts(text: str) -> set[str]:
+    """Return the stems of content words; of runs of Han or kana, pairs of neighbouring characters.
+
+    >>> sorted(content_parts("Light 灯塔守"))
+    ['light', '塔守', '灯塔']
+    """
+    spaced = _UNSPACED.sub(" ", text)
+    pairs = {a + b for run in _UNSPACED.findall(text) for a, b in pairwise(run)}
+    return set(content_stems(spaced)) | pairs
+
+
 def share(wanted: set[str], text: str) -> float:
-    """Return the share of some content words that a text holds."""
-    return len(wanted & set(content_stems(text))) / len(wanted) if wanted else 0.0
+    """Return the share of some `content_parts` that a text holds."""
+    return len(wanted & content_parts(text)) / len(wanted) if wanted else 0.0

@@ -59,7 +59,8 @@ class Remembering:
     local = True
 
     def __init__(self, model: Any) -> None:
-        self._model, self._replies = model, {}
+        self._model = model
+        self._replies: dict[str, Any] = {}
         self.name = model.name
 
     def chat(self, request: Any, on_text: Any = None) -> Any:  # noqa: ARG002  the endpoint cuts it in pieces
@@ -107,8 +108,7 @@ def build(folder: Path, texts: Path, url: str, on: str, workers: int, calls: int
                 )
                 started, cpu = time.perf_counter(), time.process_time()
                 with open_writer(where, index.settings, models, executor=executor) as writer:
-                    extractor = "llm" if url else "nlp"
-                    writer.add(find_sources([what]), [str(what)], list(DEPENDENCIES), extractor)
+                    writer.add(find_sources([what]), [str(what)], list(DEPENDENCIES), "llm" if url else "nlp")
                 seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
                 if what is texts:
                     index.export(f"{folder}.export")

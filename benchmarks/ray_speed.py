@@ -14,7 +14,7 @@ Needs the extra `ray`. Each build runs in a process of its own and starts a clus
   The endpoint remembers its replies and is asked everything by a build that does not count, so that it takes little of
   the processor.
 - *parser*: no model; the parser extracts. It computes, so that the cores of the machine are the limit.
-- *kills*: as *calls* with 2 workers, of which one is killed again and again, `--kills` times.
+- *kills*: as *calls* with 2 workers, of which one is killed every `--every` seconds, `--kills` times.
 
 *Work* is the time of a build after the cluster has started and indexed a few sentences, so that every worker has opened
 its models. *Command* is the CPU of the process that keeps the gate and the index, for the same work. *Speed-up* and
@@ -48,7 +48,6 @@ MANY_CALLS = 128
 """Calls in flight for each worker of the second part of *messages*."""
 FIRST_SENTENCES = 32
 """Documents of the index that is built first, so that every worker has opened its models."""
-KILL_EVERY_S = 2.0
 MARK = "RAY_SPEED_RUN"
 """Variable in the environment of a build, which its workers inherit."""
 
@@ -116,7 +115,14 @@ def build(folder: Path, texts: Path, url: str, on: str, workers: int, calls: int
 
 
 def run(
-    folder: Path, texts: Path, url: str, on: str, workers: int, calls: int, kills: int = 0
+    folder: Path,
+    texts: Path,
+    url: str,
+    on: str,
+    workers: int,
+    calls: int,
+    kills: int = 0,
+    every_s: float = 2.0,
 ) -> dict[str, Any]:
     """Build in a fresh process, killing workers meanwhile, and return times and the number of kills."""
     mark = secrets.token_hex(8)
@@ -129,7 +135,7 @@ def run(
     )
     done = threading.Event()
     killed: list[int] = []
-    killer = threading.Thread(target=kill_workers, args=(mark, kills, killed, done))
+    killer = threading.Thread(target=kill_workers, args=(mark, kills, every_s, killed, done))
     killer.start()
     printed, _ = process.communicate()
     done.set()
@@ -139,9 +145,9 @@ def run(
     return {"kills": len(killed), **json.loads(printed.splitlines()[-1])}
 
 
-def kill_workers(mark: str, kills: int, killed: list[int], done: threading.Event) -> None:
+def kill_workers(mark: str, kills: int, every_s: float, killed: list[int], done: threading.Event) -> None:
     """Kill a worker of a build every few seconds, the ones with the lowest process ids first."""
-    while len(killed) < kills and not done.wait(KILL_EVERY_S):
+    while len(killed) < kills and not done.wait(every_s):
         alive = sorted(set(workers_of(mark)) - set(killed))
         if alive:
             os.kill(alive[0], signal.SIGKILL)
@@ -240,7 +246,7 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
         calls_since()
         run(work / "kills-local", texts, url, "local", 0, 2 * given.calls)
         n_calls = calls_since()
-        found = run(work / "kills-ray", texts, url, "ray", 2, 2 * given.calls, given.kills)
+        found = run(work / "kills-ray", texts, url, "ray", 2, 2 * given.calls, given.kills, given.every)
         cells = [*seconds_of(found), "", "", f"{n_calls} + {calls_since() - n_calls}"]
         equal = same(exported(work / "kills-ray"), exported(work / "kills-local"))
         yield row("kills", f"2 workers, {found['kills']} killed", *cells, equal)
@@ -266,6 +272,12 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.2, help="seconds of a call")
     parser.add_argument("--calls", type=int, default=16, help="calls in flight for each worker")
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=2.0,
+        help="seconds between kills; a worker must start within a part of it",
+    )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--part", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()

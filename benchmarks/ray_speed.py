@@ -5,21 +5,22 @@
 
 Needs the extra `ray`. Each build runs in a process of its own and starts a cluster on this machine, which ends with it.
 
-- *messages*: no build. Calls that wait `--latency` seconds and carry what a window and its reply weigh: CPU of the
-  command and of the workers for each call, by the calls in flight.
+- *messages*: no build. Calls that wait `--latency` seconds and carry what a window and its reply weigh, `--calls` for
+  each worker and then 128 for each of two: how many come back in a second, how many do if messages take no time, and
+  CPU of the command and of the workers for each call.
 - *calls*: a scripted endpoint replies and embeds, each call after `--latency` seconds. It has no limit of its own:
   `--calls` are in flight for each worker, so that twice the workers have twice the calls, and everything else is the
   same. Calls wait, so more workers than cores pay off. The local build has the calls of the first number of workers.
   The endpoint remembers its replies and is asked everything by a build that does not count, so that it takes little of
   the processor.
 - *parser*: no model; the parser extracts. It computes, so that the cores of the machine are the limit.
-- *kills*: as *calls* with 2 workers, of which one is killed again and again, `--kills` times.
+- *kills*: as *calls* with 2 workers, of which one is killed every `--every` seconds, `--kills` times.
 
-*Work* is the time of `Index.add` less that for one sentence on a cluster of the same size, which is mostly its start.
-*Command* is the CPU of the process that keeps the gate and the index, for the same work. *Speed-up* and *efficiency*
-(speed-up for each worker) compare *work* with the first number of workers. Each index is exported, and each export must
-equal that of the local build byte for byte; the same holds after kills, when the calls beyond those of the local build
-are counted.
+*Work* is the time of a build after the cluster has started and indexed a few sentences, so that every worker has opened
+its models. *Command* is the CPU of the process that keeps the gate and the index, for the same work. *Speed-up* and
+*efficiency* (speed-up for each worker) compare *work* with the first number of workers. Each index is exported, and the
+export must equal that of the local build byte for byte. So must that after kills, when the calls beyond those of the
+local build are counted.
 """
 
 import argparse
@@ -35,16 +36,18 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from overhead import WordHashes, row, settings, write_text
+from overhead import WordHashes, name_of, row, settings, write_text
 
 PARTS = ("messages", "calls", "parser", "kills")
-MESSAGES = ((2, 16), (2, 64), (2, 256), (8, 64))
-"""Workers, and calls in flight over all of them."""
-KILL_EVERY_S = 2.0
+MANY_CALLS = 128
+"""Calls in flight for each worker of the second part of *messages*."""
+FIRST_SENTENCES = 32
+"""Documents of the index that is built first, so that every worker has opened its models."""
 MARK = "RAY_SPEED_RUN"
 """Variable in the environment of a build, which its workers inherit."""
 
@@ -55,7 +58,8 @@ class Remembering:
     local = True
 
     def __init__(self, model: Any) -> None:
-        self._model, self._replies = model, {}
+        self._model = model
+        self._replies: dict[str, Any] = {}
         self.name = model.name
 
     def chat(self, request: Any, on_text: Any = None) -> Any:  # noqa: ARG002  the endpoint cuts it in pieces
@@ -81,39 +85,48 @@ def serve(pipe: Connection) -> None:
 
 
 def build(folder: Path, texts: Path, url: str, on: str, workers: int, calls: int) -> dict[str, Any]:
-    """Index the texts with every layer, in this process, and export them."""
+    """Index the texts with every layer, after a few sentences in an index of their own, and export them."""
     from polygraph import Index
+    from polygraph.execution.ray_cluster import RayExecutor
+    from polygraph.indexing.maintain import open_writer
+    from polygraph.ingest import find_sources
+    from polygraph.models.remote import on_cluster
+    from polygraph.store.layers import DEPENDENCIES
 
+    few = folder.with_name(f"{folder.name}-first")
+    few.mkdir()
+    for n in range(FIRST_SENTENCES):
+        (few / f"{n}.txt").write_text(f"{name_of(n)} met Old Tobin near the harbour.", encoding="utf-8")
     given = settings(url, calls) if url else {"offline": True, "embedder": "hash"}
-    with Index.open(folder, **given, processes=workers) as index:
-        started, cpu = time.perf_counter(), time.process_time()
-        index.add(texts, extractor="llm" if url else "nlp", on=on)
-        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-        index.export(f"{folder}.export")
-    return {"add_s": seconds, "cpu_s": cpu}
-
-
-def timed(folder: Path, texts: Path, url: str, on: str, workers: int, calls: int) -> dict[str, Any]:
-    """Build, and subtract the time of building one sentence the same way: the start of a cluster and of models."""
-    one = folder.with_name(f"{folder.name}-start")
-    one.mkdir()
-    (one / "one.txt").write_text("Mara Quill met Old Tobin near the harbour.", encoding="utf-8")
-    start = run(one.with_name(f"{one.name}.index"), one, url, on, workers, calls)
-    found = run(folder, texts, url, on, workers, calls)
-    return {
-        **found,
-        "work_s": found["add_s"] - start["add_s"],
-        "command_s": found["cpu_s"] - start["cpu_s"],
-    }
+    with ExitStack() as stack:
+        executor = stack.enter_context(RayExecutor(on, workers=workers, calls=calls)) if on == "ray" else None
+        for where, what in ((few.with_suffix(".index"), few), (folder, texts)):
+            with Index.open(where, **given, processes=workers) as index:
+                models = (
+                    index.models if executor is None else on_cluster(index.models, index.settings, executor)
+                )
+                started, cpu = time.perf_counter(), time.process_time()
+                with open_writer(where, index.settings, models, executor=executor) as writer:
+                    writer.add(find_sources([what]), [str(what)], list(DEPENDENCIES), "llm" if url else "nlp")
+                seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+                if what is texts:
+                    index.export(f"{folder}.export")
+    return {"work_s": seconds, "command_s": cpu}
 
 
 def run(
-    folder: Path, texts: Path, url: str, on: str, workers: int, calls: int, kills: int = 0
+    folder: Path,
+    texts: Path,
+    url: str,
+    on: str,
+    workers: int,
+    calls: int,
+    kills: int = 0,
+    every_s: float = 2.0,
 ) -> dict[str, Any]:
     """Build in a fresh process, killing workers meanwhile, and return times and the number of kills."""
     mark = secrets.token_hex(8)
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("POLYGRAPH_", "OPENAI_"))}
-    started = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, __file__, "--part", str(folder), str(texts), url, on, str(workers), str(calls)],
         env={**kept, MARK: mark, "NO_PROXY": "127.0.0.1"},
@@ -122,23 +135,19 @@ def run(
     )
     done = threading.Event()
     killed: list[int] = []
-    killer = threading.Thread(target=kill_workers, args=(mark, kills, killed, done))
+    killer = threading.Thread(target=kill_workers, args=(mark, kills, every_s, killed, done))
     killer.start()
     printed, _ = process.communicate()
     done.set()
     killer.join()
     if process.returncode:
         raise SystemExit(f"the build in {folder} failed")
-    return {
-        "wall_s": time.perf_counter() - started,
-        "kills": len(killed),
-        **json.loads(printed.splitlines()[-1]),
-    }
+    return {"kills": len(killed), **json.loads(printed.splitlines()[-1])}
 
 
-def kill_workers(mark: str, kills: int, killed: list[int], done: threading.Event) -> None:
+def kill_workers(mark: str, kills: int, every_s: float, killed: list[int], done: threading.Event) -> None:
     """Kill a worker of a build every few seconds, the ones with the lowest process ids first."""
-    while len(killed) < kills and not done.wait(KILL_EVERY_S):
+    while len(killed) < kills and not done.wait(every_s):
         alive = sorted(set(workers_of(mark)) - set(killed))
         if alive:
             os.kill(alive[0], signal.SIGKILL)
@@ -173,10 +182,10 @@ def wait_and_reply(item: tuple[str, float]) -> str:
 
 def message_costs(latency_s: float, workers: int, calls: int) -> str:
     """Return the line of a table: what calls cost that a cluster makes."""
-    from polygraph.execution.ray_cluster import RayExecutor
-
     # By the name of a module, workers get a reference; functions of a script would travel by value.
     from ray_speed import wait_and_reply as work
+
+    from polygraph.execution.ray_cluster import RayExecutor
 
     n = 20 * calls
     with RayExecutor("ray", workers=workers, calls=calls) as executor, ThreadPoolExecutor(calls) as threads:
@@ -221,14 +230,14 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
     for kind in [part for part in given.parts if part in ("calls", "parser")]:
         endpoint = url if kind == "calls" else ""
         calls_since()
-        local = timed(work / f"{kind}-local", texts, endpoint, "local", 0, first * given.calls)
+        local = run(work / f"{kind}-local", texts, endpoint, "local", 0, first * given.calls)
         n_calls = calls_since()
         expected = exported(work / f"{kind}-local")
         yield row(kind, "local", *seconds_of(local), "", "", n_calls, "")
         base = 0.0
         for workers in given.workers:
             folder = work / f"{kind}-{workers}"
-            found = timed(folder, texts, endpoint, "ray", workers, workers * given.calls)
+            found = run(folder, texts, endpoint, "ray", workers, workers * given.calls)
             base = base or found["work_s"]
             speed_up = base / found["work_s"]
             cells = [*seconds_of(found), f"{speed_up:.2f}", f"{speed_up * first / workers:.2f}"]
@@ -237,15 +246,15 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
         calls_since()
         run(work / "kills-local", texts, url, "local", 0, 2 * given.calls)
         n_calls = calls_since()
-        found = run(work / "kills-ray", texts, url, "ray", 2, 2 * given.calls, given.kills)
-        cells = [f"{found['wall_s']:.1f}", "", "", "", "", f"{n_calls} + {calls_since() - n_calls}"]
+        found = run(work / "kills-ray", texts, url, "ray", 2, 2 * given.calls, given.kills, given.every)
+        cells = [*seconds_of(found), "", "", f"{n_calls} + {calls_since() - n_calls}"]
         equal = same(exported(work / "kills-ray"), exported(work / "kills-local"))
         yield row("kills", f"2 workers, {found['kills']} killed", *cells, equal)
 
 
 def seconds_of(found: dict[str, Any]) -> list[str]:
     """Return the cells of a build for its times."""
-    return [f"{found['wall_s']:.1f}", f"{found['work_s']:.1f}", f"{found['command_s']:.1f}"]
+    return [f"{found['work_s']:.1f}", f"{found['command_s']:.1f}"]
 
 
 def same(one: dict[str, bytes], other: dict[str, bytes]) -> str:
@@ -263,6 +272,12 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.2, help="seconds of a call")
     parser.add_argument("--calls", type=int, default=16, help="calls in flight for each worker")
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=2.0,
+        help="seconds between kills; a worker must start within a part of it",
+    )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--part", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -273,7 +288,7 @@ def main() -> None:
     if "messages" in given.parts:
         print(row("messages", "in flight", "calls/s", "at most", "command ms", "workers ms"))
         print(row(*["---"] * 6))
-        for workers, calls in MESSAGES:
+        for workers, calls in [*((n, n * given.calls) for n in given.workers), (2, 2 * MANY_CALLS)]:
             print(message_costs(given.latency, workers, calls), flush=True)
         print()
     if given.parts == ["messages"]:
@@ -283,10 +298,8 @@ def main() -> None:
     endpoint = spawn.Process(target=serve, args=(theirs,), daemon=True)
     endpoint.start()
     with tempfile.TemporaryDirectory() as temporary:
-        print(
-            row("part", "build", "wall s", "work s", "command s", "speed-up", "efficiency", "calls", "equal")
-        )
-        print(row(*["---"] * 9))
+        print(row("part", "build", "work s", "command s", "speed-up", "efficiency", "calls", "equal"))
+        print(row(*["---"] * 8))
         for line in measure(given, ours, ours.recv(), Path(temporary)):
             print(line, flush=True)
     endpoint.kill()

@@ -32,7 +32,7 @@ class CallRunner:
 
     def __init__(self, n_threads: int) -> None:
         self._n_threads = n_threads
-        self._n_started = 0
+        self._started = False
         self._calls: queue.SimpleQueue[Call] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[Result] = queue.SimpleQueue()
 
@@ -40,9 +40,9 @@ class CallRunner:
         """Run some calls as soon as threads are free."""
         for call in calls:
             self._calls.put(call)
-        while self._n_started < min(self._n_threads, self._n_started + len(calls)):
-            self._n_started += 1
+        for _ in range(self._n_threads if not self._started else 0):
             threading.Thread(target=self._work, name="polygraph-call", daemon=True).start()
+        self._started = True
 
     def results(self) -> list[Result]:
         """Wait for a result, and return it with all others at hand, in the order in which they came; at times none."""
@@ -58,7 +58,11 @@ class CallRunner:
     def _work(self) -> None:
         while True:
             number, function, item = self._calls.get()
-            self._results.put((number, *value_or_error(function, item)))
+            try:
+                outcome = value_or_error(function, item)
+            except BaseException as error:  # the thread goes on, else its caller would wait for ever
+                outcome = None, WorkerLost(f"the call was ended: {type(error).__name__}")
+            self._results.put((number, *outcome))
 
 
 def value_or_error(function: Callable[[Any], Any], item: Any) -> tuple[Any, Exception | None]:
@@ -74,7 +78,8 @@ class CallGroups:
 
     Args:
         send: passes a group of calls to the worker; called by one thread at a time.
-        receive: waits for results, at times none; raises `WorkerLost` when the worker has ended.
+        receive: waits for results, at times none; raises `WorkerLost` when the worker has ended. Any other error
+            counts as the end of the worker too.
         on_loss: called once when the worker has ended.
     """
 
@@ -156,9 +161,12 @@ class CallGroups:
                     return
             try:
                 self._finish(self._receive())
-            except WorkerLost as lost:
+            except Exception as error:  # else the callers would wait for ever
                 self._on_loss()
-                self.end(str(lost))
+                lost = isinstance(error, WorkerLost)
+                self.end(
+                    str(error) if lost else f"its results did not arrive: {type(error).__name__}: {error}"
+                )
                 return
 
     def _finish(self, results: list[Result]) -> None:

@@ -133,6 +133,30 @@ def test_a_group_that_cannot_be_sent_fails_and_the_next_is_sent():
     worker.calls.end("done")
 
 
+def leave(_):
+    raise SystemExit(3)
+
+
+def test_a_call_that_ends_its_thread_does_not_leave_its_caller_waiting():
+    worker = Worker(n_threads=1)
+    with pytest.raises(WorkerLost, match="SystemExit"):
+        worker.calls.call(leave, 0)
+    assert worker.calls.call(double, 4) == 8
+    worker.calls.end("done")
+
+
+def test_results_that_cannot_be_received_are_lost_with_the_worker():
+    worker = Worker()
+
+    def damaged():
+        raise EOFError("half a message")
+
+    worker.calls._receive = damaged
+    with pytest.raises(WorkerLost, match="half a message"):
+        worker.calls.call(double, 1)
+    assert worker.losses == [1]
+
+
 def test_calls_in_flight_are_lost_with_their_worker_and_others_are_not():
     worker = Worker(n_threads=4)
     assert worker.calls.call(double, 1) == 2

@@ -3,8 +3,8 @@
 Guo et al. (2024), arXiv:2410.05779, section 3.2. Low-level keywords name the details of a question, high-level keywords
 its themes. The published code has changed much since the paper: ``merge="weave"`` is version 1.5.7, with one budget for
 everything; ``merge="join"`` is version 1.0.0, which the papers measured. Differences from both: results of unordered
-sets come in the order in which they were first seen, and a level without keywords uses those of the other
-(`fill_empty`).
+sets come in the order in which they were first seen, a level without keywords uses those of the other (`fill_empty`),
+and relations rank passages that entities mention, too (`pick`).
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -11,8 +11,9 @@ these files; they are read without a model on both sides, so only the graphs dif
 at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out` were written after
 `final` had been read for a figure, before the next change.
 
-Prints one row for each method: chunk recall among the first ten and the share of questions with all evidence among
-them, parser and strong model, and the paired difference with its 95% interval. --questions lists each question that one
+Prints one row for each method and one for their mean: chunk recall among the first ten and the share of questions with
+all evidence among them, parser and strong model, and the difference paired by question with its 95% interval: what
+holds 0 cannot be told from no difference. --questions lists each question that one
 graph answers better. --tokens adds calls and tokens of a question with a scripted model on the graph of the strong
 model, answer included: means over every sixth question and an overview. --keep DIR keeps the indexes.
 """
@@ -180,23 +181,22 @@ def table(methods: Sequence[str], ranks: Mapping[str, Ranks]) -> list[str]:
         "| method | chunk recall@10, parser | strong | difference | all evidence, parser | strong |",
         "|---|---|---|---|---|---|",
     ]
-    means = []
-    for method in methods:
-        parser, strong = (
-            np.array([scores(row) for _, row in sorted(ranks[name][method].items())])
-            for name in ("parser", "strong")
-        )
-        differences = (strong[:, 0] - parser[:, 0])[:, None]
-        gap = paired_means(differences, np.random.default_rng(0))[0].interval()
-        cells = [parser[:, 0].mean(), strong[:, 0].mean(), parser[:, 1].mean(), strong[:, 1].mean()]
-        means.append(cells)
-        shown = [f"{c:.3f}" for c in cells]
-        shown.insert(2, f"{gap.mean:+.3f} [{gap.low:+.2f}, {gap.high:+.2f}]")
-        rows.append(f"| `{method}` | {' | '.join(shown)} |")
-    mean = np.array(means).mean(axis=0)
-    shown = [f"{c:.3f}" for c in mean]
-    shown.insert(2, f"{mean[1] - mean[0]:+.3f}")
-    return [*rows, f"| mean | {' | '.join(shown)} |"]
+    found = {
+        name: np.array([[scores(row) for _, row in sorted(ranks[name][m].items())] for m in methods])
+        for name in ("parser", "strong")
+    }
+    # One row more for the mean of the methods, so that its interval is over questions as well.
+    parser, strong = (np.concatenate([f, f.mean(axis=0)[None]]) for f in found.values())
+    gaps = paired_means((strong - parser)[:, :, 0].T, np.random.default_rng(0))
+    for title, of_parser, of_strong, paired in zip(
+        [*(f"`{m}`" for m in methods), "mean"], parser.mean(axis=1), strong.mean(axis=1), gaps, strict=True
+    ):
+        gap = paired.interval()
+        recalls, alls = zip(of_parser, of_strong, strict=True)
+        cells = [f"{c:.3f}" for c in (*recalls, *alls)]
+        cells.insert(2, f"{gap.mean:+.3f} [{gap.low:+.2f}, {gap.high:+.2f}]")
+        rows.append(f"| {title} | {' | '.join(cells)} |")
+    return rows
 
 
 def scores(ranks: Sequence[int | None]) -> tuple[float, float]:

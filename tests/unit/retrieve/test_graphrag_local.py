@@ -61,6 +61,55 @@ def test_source_texts_come_by_what_is_said_there_of_an_entity(tmp_path, index_of
     assert [p.chunk for p in other] == ["d2.txt:0", "d1.txt:0"]
 
 
+def test_source_texts_come_by_what_relations_say_too(tmp_path, index_of, monkeypatch):
+    models = Models(
+        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
+    )
+    # A model need not repeat in a description what it states in a relation.
+    entities = Snapshot.entities
+    monkeypatch.setattr(
+        Snapshot,
+        "entities",
+        lambda self, ns, **limits: [replace(e, descriptions=()) for e in entities(self, ns, **limits)],
+    )
+    with index_of(tmp_path, TEXTS, models) as index:
+        asked = {
+            question: GraphRAGLocal(k=1, oversample=1)(
+                question, index, replace(models, chat=None, calls=Calls(None))
+            )
+            for question in ("Does Ada fund?", "Did Ada rest?")
+        }
+    sources = {question: found.trace[-1].value for question, found in asked.items()}
+    # The relation with Bela has both words of the first question, any relation only the name in the second.
+    first, second = sources["Does Ada fund?"]
+    assert (first[0], second[0]) == ("d2.txt:0", "d1.txt:0")
+    assert "there has 2 of the question's words" in first[1]
+    assert "there has 0 of the question's words" in second[1]
+    assert "there has 1 of the question's words" in sources["Did Ada rest?"][0][1]
+
+
+def test_a_text_that_a_relation_states_is_a_source_though_no_entity_is_mentioned_in_it(
+    tmp_path, index_of, monkeypatch
+):
+    models = Models(
+        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
+    )
+    entities = Snapshot.entities
+    monkeypatch.setattr(
+        Snapshot,
+        "entities",
+        lambda self, ns, **limits: [replace(e, chunks=("d1.txt:0",)) for e in entities(self, ns, **limits)],
+    )
+    with index_of(tmp_path, TEXTS, models) as index:
+        found = GraphRAGLocal(k=1, oversample=1)(
+            "Does Ada fund?", index, replace(models, chat=None, calls=Calls(None))
+        )
+    whys = dict(found.trace[-1].value)
+    assert list(whys) == ["d2.txt:0", "d1.txt:0"]
+    assert whys["d1.txt:0"].startswith("mentions Ada; ")
+    assert whys["d2.txt:0"].startswith("states ada | ")
+
+
 def test_a_report_that_two_communities_share_is_read_once(tmp_path, index_of, monkeypatch):
     models = Models(
         chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)

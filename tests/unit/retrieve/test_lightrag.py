@@ -99,6 +99,22 @@ def test_mix_interleaves_passages_near_the_question(index):
     assert "cosine 0.408" in next(e.why for e in found.evidence if e.kind == "chunk")
 
 
+def test_relations_rank_their_passages_though_entities_mention_them(index):
+    # Dora and Cyra are in d3, and Cyra in d2; the relation found by "guards" rests on d3.
+    _, trace = ask(index, mode="global")
+    assert [c.partition(".")[0] for c in trace["passages of the entities"]] == ["d3", "d2"]
+    assert [c.partition(".")[0] for c in trace["passages of the relations"]] == ["d3"]
+    _, trace = ask(index, mode="global", pick="similarity")
+    assert len(trace["passages of the entities"]) == 2
+    assert trace["passages of the relations"] == []
+
+
+def test_reasons_of_a_passage_are_listed_once(index):
+    found, _ = ask(index, mode="mix")
+    why = next(e.why for e in found.evidence if e.kind == "chunk" and e.id.startswith("d3"))
+    assert why == "cosine 0.408 with the question; mentions Cyra; states cyra | dora"
+
+
 def test_passages_by_quota_follow_the_rows(index):
     found, _ = ask(index, mode="local", pick="quota")
     # Ezra's, then Ada's other one, then Bela's other one.

@@ -53,8 +53,9 @@ class GraphRAGLocal:
     seed_names: bool = True
     """Also seed entities that the question names, ahead of the others (ours)."""
     order: SourceOrder = "question"
-    """Order of the entities' source texts. `question`: by words of the question in what is said of an entity there,
-    then by cosine (ours); `relations`: those of the first entity by number of relations, then of the second (code)."""
+    """Order of the entities' source texts. `question`: by words of the question in what is said there of an entity or
+    relation of the context, then by cosine (ours); `relations`: those of the first entity by number of relations, then
+    of the second (code)."""
     reports_share: float = 0.15
     """Share of the budget for reports (code: 0.15)."""
     tables_share: float = 0.35
@@ -97,7 +98,7 @@ class GraphRAGLocal:
         shown, relations = self._tables(rows, entities, whys, index, texts)
         # 4. Source texts of the entities.
         if self.order == "question":
-            sources = self._sources(question, entities, index, models, texts)
+            sources = self._sources(question, entities, relations, index, models, texts)
         else:
             edges = [e.n for e in index.relations_at(rows)]
             sources = sources_of(entities, index.relations_per_chunk(edges), index)
@@ -153,19 +154,42 @@ class GraphRAGLocal:
         ), tokens
 
     def _sources(
-        self, question: str, entities: Sequence[Entity], index: Snapshot, models: Models, texts: RowTexts
+        self,
+        question: str,
+        entities: Sequence[Entity],
+        relations: Sequence[Relation],
+        index: Snapshot,
+        models: Models,
+        texts: RowTexts,
     ) -> tuple[Evidence, ...]:
-        """Rank source texts for the question, see `rank_by_statements`."""
+        """Rank source texts for the question, see `rank_by_statements`.
+
+        What a relation says counts as what an entity's description says: a model describes what a thing is, and states
+        in a relation what it did.
+
+        Args:
+            question: as asked.
+            entities: best first.
+            relations: of the context.
+            index: the snapshot.
+            models: in use.
+            texts: writes the names of the ends.
+        """
         vector = embed_question(question, models)
         first: dict[str, str] = {}
         for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
             for chunk in chunks:
-                first.setdefault(chunk, entity.name)
+                first.setdefault(chunk, f"mentions {entity.name}")
+        for relation in relations:
+            for description in relation.descriptions:
+                first.setdefault(description.chunk, f"states {relation.id}")
+        names = texts.names([end for r in relations for end in (r.source, r.target)])
+        rows: list[Entity | Relation] = [*entities, *relations]
         ranked = rank_by_statements(
-            question, list(first), entities, vector, index, most=RANKED, asked=texts.asked
+            question, list(first), rows, vector, index, names, most=RANKED, asked=texts.asked
         )
         whys = {
-            p.chunk: f"mentions {first[p.chunk]}; what is said of an entity there has {p.n_words} of the question's "
+            p.chunk: f"{first[p.chunk]}; what is said of an entity there has {p.n_words} of the question's "
             f"words; cosine {p.cosine:.3f} with the question"
             for p in ranked
         }

@@ -3,8 +3,8 @@
 Guo et al. (2024), arXiv:2410.05779, section 3.2. Low-level keywords name the details of a question, high-level keywords
 its themes. The published code has changed much since the paper: ``merge="weave"`` is version 1.5.7, with one budget for
 everything; ``merge="join"`` is version 1.0.0, which the papers measured. Differences from both: results of unordered
-sets come in the order in which they were first seen, and a level without keywords uses those of the other
-(`fill_empty`).
+sets come in the order in which they were first seen, a level without keywords uses those of the other (`fill_empty`),
+and relations rank passages that entities mention, too (`pick`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -108,8 +108,9 @@ class LightRAG:
     """Passages per row: with `quota` this many for the first row, else half as many per row in total
     (code 1.5.7: 5)."""
     pick: Literal["statements", "similarity", "quota"] = "statements"
-    """Which passages of the rows are read: those of which the rows say most of the question's words (ours), those
-    nearest to the question (code 1.5.7), or a quota per row (code 1.5.7, by choice)."""
+    """Which passages of the rows are read: those of which the rows say most of the question's words, entities and
+    relations each for themselves (ours); those nearest to the question (code 1.5.7), or a quota per row (code 1.5.7, by
+    choice), each passage for an entity before a relation."""
     chunk_k: int = 20
     """Passages that go into the context, and that the search of `mix` finds (code 1.5.7: 20)."""
     rerank: int = 0
@@ -201,7 +202,9 @@ class LightRAG:
         of_entities = self._pick_passages(
             question, [(e, e.name) for e in level.entities], "mentions", (), vector, index, texts, nearest
         )
-        taken = {c for c, _ in of_entities}
+        # The code takes from relations what entities have, so that theirs are the passages that nothing else chose.
+        # A ranking of their own tells what relations say; a passage of both is counted once when they are interleaved.
+        taken: Collection[str] = () if self.pick == "statements" else {c for c, _ in of_entities}
         of_relations = self._pick_passages(
             question, [(r, r.id) for r in relations], "states", taken, vector, index, texts
         )
@@ -375,7 +378,9 @@ def _interleave(first: Sequence[Entity], second: Sequence[Entity]) -> list[Entit
 
 
 def _join_reasons(one: str | None, other: str | None) -> str:
-    return "; ".join(reason for reason in dict.fromkeys((one, other)) if reason)
+    """Join reasons, each part of them once: several rows give the same cosine of a passage."""
+    parts = (part for reason in (one, other) if reason for part in reason.split("; "))
+    return "; ".join(dict.fromkeys(parts))
 
 
 def _reasons(levels: Sequence[Level], rows: Sequence[int], relations: Sequence[Relation]) -> dict[str, str]:

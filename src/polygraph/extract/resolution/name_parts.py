@@ -9,6 +9,7 @@ from functools import lru_cache
 from polygraph.extract.lexicon import (
     COMPANY_FORMS,
     FEMALE_TITLES,
+    GENDER_OF_TITLE,
     MALE_TITLES,
     MEN,
     OCCUPATIONS,
@@ -22,8 +23,8 @@ from polygraph.text.normalize import normalize_name
 
 _YOUNGER = ("jr", "junior", "jun", "sohn", "fils", "filho", "hijo")
 _ELDER = ("sr", "senior", "sen", "vater", "père")
-_YOUNGER_PHRASES = "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j"
-_ELDER_PHRASES = "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä"
+_YOUNGER_PHRASES = "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j,d y,de jonge,nuorempi,młodszy,mladší,младший,молодший,ο νεότερος"
+_ELDER_PHRASES = "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä,d æ,de oude,vanhempi,starszy,starší,старший,ο πρεσβύτερος"
 SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
 """Generational suffixes, each with ``elder`` or ``younger``."""
 SUFFIX_OF_NUMBER = {"i": "elder", "ii": "younger"}
@@ -199,5 +200,7 @@ def gender_of(name: NameParts) -> str:
         return "f"
     if name.titles & MALE_TITLES:
         return "m"
+    if title := next((GENDER_OF_TITLE[t] for t in sorted(name.titles) if t in GENDER_OF_TITLE), ""):
+        return title
     given = name.words[0] if len(name.words) > 1 else ""
     return "m" if given in MEN else "f" if given in WOMEN else ""

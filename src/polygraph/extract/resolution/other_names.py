@@ -96,6 +96,17 @@ def names_said(text: str, names: Sequence[Sequence[str]]) -> list[int]:
     return [n for n, score in enumerate(found) if score == most] if most else []
 
 
+def is_only_name(text: str, words: Sequence[str]) -> bool:
+    """Return whether a short text has all words of a name, in some form, and hardly another one.
+
+    >>> is_only_name("Літак «Мрія».", ["мрія"]), is_only_name("Third planet of the Sun.", ["sun"])
+    (True, False)
+    """
+    said = _words(text)
+    n_other = sum(len(word) > _SHORT for word in said) - len(words)
+    return n_other <= 1 and all(_is_said(fold(word), said, text) for word in words)
+
+
 def _is_said(word: str, said: Sequence[str], text: str) -> float:
     """Return how much of a word a text has in some form, from 0 to 1."""
     if len(word) > 1 and not word.isascii() and word in text:

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from polygraph.extract.resolution.aliases import acronym_letters, initials, is_acronym
 from polygraph.extract.resolution.blocking import names_conflict, plain_form, skeleton, without_legal_form
+from polygraph.extract.resolution.given_names import are_translated
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN
 from polygraph.extract.resolution.name_parts import fold
 from polygraph.extract.resolution.romanize import consonants, heard
@@ -39,8 +40,16 @@ _ORDINALS = {
 }
 _YEAR = re.compile(r" \d{4}$")
 _DIGIT = re.compile(r"\d")
+_VERSUS = re.compile(r"(?<=\w) vs?\.? (?!of\b)(?=[^\W\d])")
+"""Between the parties of a case."""
+_POSSESSOR = re.compile(r"(.+) s (?=\w)")
+_SHORTEST_ABBREVIATION, _LONGEST_ABBREVIATION = 2, 6
+_COMPOUND = 10
+"""Letters of a word that may have an abbreviation of its own."""
 _STEM = 4
 """Letters with which words of two languages or two cases begin alike."""
+_ENDING = 3
+"""Letters by which their lengths may differ."""
 
 
 def similar_names(kinds: Mapping[str, Set[str]], written: Mapping[str, str]) -> dict[tuple[str, str], float]:
@@ -66,6 +75,9 @@ def similar_names(kinds: Mapping[str, Set[str]], written: Mapping[str, str]) -> 
             for pair in combinations(names, 2):
                 a, b = pair
                 if pair not in found and (both := kinds[a] & kinds[b]):
+                    if _is_of_other(a, b) or _is_of_other(b, a):
+                        found[pair] = 0.0
+                        continue
                     found[pair] = max(
                         _of_people(words[a], words[b]) if "person" in both else 0.0,
                         _of_things(a, b, words[a], words[b], written) if both - {"person"} else 0.0,
@@ -80,7 +92,7 @@ def content_words(base: str) -> tuple[str, ...]:
     (('2', 'treaty', 'vessin'), ('marlin', 't4'))
     """
     words: list[str] = []
-    for word in fold(plain_form(without_legal_form(base))).split():
+    for word in fold(plain_form(without_legal_form(_VERSUS.sub(" versus ", base)))).split():
         # ``T-4`` is one word, ``Ben-Ami`` is two.
         words += [word.replace("-", "")] if _DIGIT.search(word) else word.replace("-", " ").split()
     named = tuple(_ORDINALS.get(word, word) for word in words if word not in _LITTLE)
@@ -92,7 +104,7 @@ def _keys(base: str, words: Sequence[str], written: str, *, is_person: bool) -> 
     for word in words:
         if (len(word) >= _SHORTEST_WORD or _DIGIT.search(word)) and word not in CLASS_OF_NOUN:
             yield word
-            if word.isalpha() and len(word) > _STEM and not is_person:
+            if word.isalpha() and len(word) > _STEM and (not is_person or word == words[-1]):
                 yield f"stem {word[:_STEM]}"
     if is_person:
         if words and len(sound := consonants(words[-1])) >= _LONG_KEY:
@@ -106,8 +118,59 @@ def _keys(base: str, words: Sequence[str], written: str, *, is_person: bool) -> 
         for short in sorted(initials(name.split())):
             if len(short) > 1:
                 yield f"initials {short}"
-    elif is_acronym(_YEAR.sub("", written)):
+    elif _is_abbreviation(written):
         yield f"initials {acronym_letters(name)}"
+        for some in _beginnings(acronym_letters(name)):
+            yield f"inner {some}"
+        return
+    if len(words) <= _LONGEST_ABBREVIATION and any(len(word) >= _SHORTEST_WORD for word in words):
+        yield f"inner {''.join(word[0] for word in words)}"
+
+
+def _is_abbreviation(written: str) -> bool:
+    """Return whether a name may be an abbreviation: an acronym, or letters of which two or more are capitals.
+
+    >>> [_is_abbreviation(name) for name in ("BFU", "MoT", "BfArM", "Mot", "McDonald")]
+    [True, True, True, False, False]
+    """
+    name = _YEAR.sub("", written)
+    return is_acronym(name) or (
+        name.isalpha()
+        and _SHORTEST_ABBREVIATION < len(name) <= _LONGEST_ABBREVIATION
+        and sum(map(str.isupper, name)) >= max(2, len(name) / 2)
+    )
+
+
+def _beginnings(letters: str) -> Iterator[str]:
+    """Yield what the first letters of the words may be that an abbreviation stands for: it has others of them as well.
+
+    >>> sorted(_beginnings("ezb"))
+    ['e', 'eb', 'ez', 'ezb']
+    """
+    if len(letters) <= _LONGEST_ABBREVIATION:
+        for n in range(len(letters)):
+            for rest in combinations(letters[1:], n):
+                yield letters[0] + "".join(rest)
+
+
+def abbreviates(short: str, words: Sequence[str]) -> bool:
+    """Return whether a name has the first letter of each word of another, in order, and perhaps further ones of them.
+
+    >>> abbreviates("ezb", ["europaische", "zentralbank"]), abbreviates("ezb", ["europa", "bank"])
+    (True, False)
+    """
+    if not words:
+        return not short
+    if not short or short[0] != words[0][0]:
+        return False
+    # As many letters as possible may be of the first word, or only one.
+    n_inner, at = [1], 0
+    for n, letter in enumerate(short[1:], 2):
+        at = words[0].find(letter, at + 1)
+        if at < 0:
+            break
+        n_inner.append(n)
+    return any(abbreviates(short[n:], words[1:]) for n in n_inner)
 
 
 def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
@@ -117,7 +180,12 @@ def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
     if not a:
         return 0.0
     if len(a) == 1:
-        return EQUAL if _sound_alike(a[0], b[-1]) or a[0] in b else 0.0
+        if _sound_alike(a[0], b[-1]) or a[0] in b:
+            return EQUAL
+        return SOME if len(b) == 1 and _begin_alike(a[0], b[0]) else 0.0
+    numbers = [[word for word in some if word.isdigit()] for some in (a, b)]
+    if numbers[0] and numbers[0] == numbers[1] and are_translated(a[0], b[0]):
+        return HALF  # monarchs
     # The surname may be the last word but one, as in Spanish.
     surname = next((n for n in range(len(b) - 1, 0, -1) if _sound_alike(a[-1], b[n])), 0)
     if surname:
@@ -131,7 +199,14 @@ def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
     if set(a) <= set(b):
         return EQUAL
     # A surname may change.
-    return HALF if a[0] == b[0] and len(a[0]) > 1 else 0.0
+    if a[0] == b[0] and len(a[0]) > 1:
+        return HALF
+    return SOME if _begin_alike(a[-1], b[-1]) and _may_be_one(a[0], b[0]) else 0.0
+
+
+def _begin_alike(a: str, b: str) -> bool:
+    """Return whether two words may be forms of one in two languages: ``plinius`` and ``pliny``."""
+    return a[:_STEM] == b[:_STEM] and min(len(a), len(b)) > _STEM and abs(len(a) - len(b)) <= _ENDING
 
 
 def _may_be_one(a: str, b: str) -> bool:
@@ -158,10 +233,15 @@ def _of_things(
         is_short = (
             " " not in short
             and " " in long
-            and is_acronym(_YEAR.sub("", written.get(a if short is first else b, "")))
+            and _is_abbreviation(written.get(a if short is first else b, ""))
         )
         if is_short and acronym_letters(short) in initials(long.split()):
             return EQUAL
+    for short, other in ((a, others), (b, words)):
+        if " " not in short and _is_abbreviation(written.get(short, "")):
+            letters = acronym_letters(short)
+            if any(len(word) >= _COMPOUND for word in other) and abbreviates(letters, other):
+                return EQUAL if len(other) > 1 else SOME
     if _begins_with_initials(first.split(), second.split()) or _begins_with_initials(
         second.split(), first.split()
     ):
@@ -191,6 +271,21 @@ def _of_things(
         for y in theirs - mine
     )
     return SOME if alike else 0.0
+
+
+def _is_of_other(a: str, b: str) -> bool:
+    """Return whether a name is that of something of the other, or of something else of the same.
+
+    >>> _is_of_other("scrooge s office", "scrooge"), _is_of_other("scrooge s office", "office")
+    (True, False)
+    """
+    if not (match := _POSSESSOR.match(a)):
+        return False
+    owner = match.group(1)
+    theirs = _POSSESSOR.match(b)
+    what = set(content_words(a[match.end() :]))
+    whose = b[: theirs.end()] if theirs and theirs.group(1) == owner else ""
+    return (b == owner or bool(whose)) and not what & set(content_words(b[len(whose) :]))
 
 
 def _begins_with_initials(short: Sequence[str], long: Sequence[str]) -> bool:

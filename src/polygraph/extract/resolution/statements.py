@@ -14,7 +14,7 @@ from polygraph.extract.lexicon import GENERIC_HEADS, OCCUPATIONS, TITLES, TYPE_O
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.name_parts import NameParts, fold
-from polygraph.extract.resolution.other_names import has_name_word, names_said, says_name
+from polygraph.extract.resolution.other_names import has_name_word, is_only_name, names_said, says_name
 from polygraph.extract.resolution.predicates import kind_of_predicate
 from polygraph.extract.resolution.records import Mention, NameRelation, Rule
 from polygraph.extract.resolution.regions import place_in_english
@@ -66,6 +66,8 @@ _WORD = re.compile(r"\w+")
 _MAX_WORDS = 6
 _MAX_TEXT = 80
 """Characters of a predicate or a description that are kept."""
+_OFTEN_NAMED = frozenset(["", "person", "place", "organization"])
+"""Kinds of things that descriptions often name beside others of their kind."""
 _NEVER_EQUATED = frozenset(["date", "event", "quantity", "time", "number"])
 
 
@@ -173,7 +175,8 @@ def _add_described_names(
     """
     for i, name in enumerate(names):
         text = name.mention.description
-        if not says_name(text):
+        said = says_name(text)
+        if not said and (len(text) > _MAX_TEXT or kind_of_type(name.mention.type) in _OFTEN_NAMED):
             continue
         others = [
             j
@@ -183,6 +186,10 @@ def _add_described_names(
             and _are_of_one_kind(name, other)
         ]
         named = [others[n] for n in names_said(text, [names[j].parts.words for j in others])]
+        if not said:
+            # ``The liner Halcyon``
+            others = []
+            named = [j for j in named if is_only_name(text, names[j].parts.words)]
         if len(some := named or others) == 1:
             pair = (min(i, some[0]), max(i, some[0]))
             if not {(*pair, EQUATES), (*pair, APART), (*pair, MAYBE)} & seen:

@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from itertools import combinations
 
-from polygraph.extract.resolution.kinds import kind_of_type
+from polygraph.extract.resolution.general_names import is_general
+from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_type
 from polygraph.extract.resolution.merger import Comparison, Merger
 from polygraph.extract.resolution.romanize import is_other_script
 from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, content_words, similar_names
@@ -22,11 +23,16 @@ _MAX_SUGGESTIONS = 3
 _SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
 _ENOUGH = {EQUAL: 0.0, HALF: 0.5, SOME: 1.5}
 """Evidence that a pair needs, by how alike its names are."""
+_MAX_BEARERS = 2
+"""Names beside a general one that it may stand for; of more, a model could not tell either."""
 _MAX_NAMESAKES = 4
 """Entities of one name that are asked about."""
 _OTHER_SCRIPT = 1.0
 _LIKENESS = 2.0
 """How much more than evidence the likeness of names counts in the choice of pairs."""
+_SUFFIX = 1.5
+"""Evidence of two names that are both called the younger."""
+_BESIDE = "the only longer name beside it"
 _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
 
@@ -42,6 +48,7 @@ def suggest_pairs(merger: Merger) -> None:
                 merger.comparisons.append(Comparison(x, y, "presumed", "same name", 0.8, reason))
     _suggest_described(merger)
     _suggest_namesakes(merger)
+    _suggest_bearers(merger)
     kinds = {
         base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()
     }
@@ -59,18 +66,24 @@ def suggest_pairs(merger: Merger) -> None:
         if is_other or (n_shared > 1 and is_unlike):
             least = _OTHER_SCRIPT if is_other else _UNLIKE
             needed[a, b] = min(least, needed.get((a, b), least))
+    beside = _only_one_beside(merger, alike)
     found: dict[tuple[int, int], tuple[float, float, str]] = {}
     for (a, b), least in needed.items():
         for x in merger.roots([a]):
             for y in merger.roots([b]):
-                if x == y or merger.side_by_side(x, y) or _kind(merger, x) != _kind(merger, y):
-                    continue
-                strength, text = merger.evidence(x, y)
-                if (a, b) not in alike and _rarely_one(merger, x, y, is_other=least == _OTHER_SCRIPT):
-                    continue
-                if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
+                if x == y or _kind(merger, x) != _kind(merger, y):
                     continue
                 pair = (min(x, y), max(x, y))
+                if merger.side_by_side(x, y) and pair not in beside:
+                    continue
+                strength, text = (0.0, _BESIDE) if pair in beside else merger.evidence(x, y)
+                strength += _SUFFIX * _of_one_generation(merger, x, y)
+                if (a, b) not in alike and _rarely_one(merger, x, y, is_other=least == _OTHER_SCRIPT):
+                    continue
+                if strength < least and pair not in beside:
+                    continue
+                if merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
+                    continue
                 found[pair] = max(
                     found.get(pair, (0.0, 0.0, "")),
                     (strength - least + _LIKENESS * alike.get((a, b), 0.0), least, text),
@@ -88,6 +101,25 @@ def suggest_pairs(merger: Merger) -> None:
             n_of[x] += 1
             n_of[y] += 1
             merger.leave_undecided(x, y, "short name", text)
+
+
+def _only_one_beside(merger: Merger, alike: Mapping[tuple[str, str], float]) -> set[tuple[int, int]]:
+    """Return pairs of clusters that one text names, each the only one beside the other of which its name may be short."""
+    pairs = {
+        (min(x, y), max(x, y))
+        for (a, b), likeness in alike.items()
+        if likeness == EQUAL
+        for x in merger.roots([a])
+        for y in merger.roots([b])
+        if x != y and merger.side_by_side(x, y)
+    }
+    n_of = Counter(n for pair in pairs for n in pair)
+    return {pair for pair in pairs if max(n_of[n] for n in pair) == 1}
+
+
+def _of_one_generation(merger: Merger, x: int, y: int) -> bool:
+    first, second = (merger.clusters[merger.root(n)].attributes.suffix for n in (x, y))
+    return first == second != ""
 
 
 def _suggest_described(merger: Merger) -> None:
@@ -110,6 +142,29 @@ def _suggest_namesakes(merger: Merger) -> None:
                 and not merger.conflict(x, y, namesakes=True)[0]
             ):
                 merger.leave_undecided(x, y, "same name", f"{text}; {reason}")
+
+
+def _suggest_bearers(merger: Merger) -> None:
+    """Leave general names undecided (``the company``) of which one or two names beside them may be meant."""
+    for base in sorted(filter(is_general, merger.numbers)):
+        for x in merger.roots([base]):
+            if is_general(merger.clusters[x].base):
+                names = [merger.table.bases[number] for number in merger.clusters[x].context_ids().tolist()]
+                others = merger.roots([name for name in names if not is_general(name)])
+                bearers = [y for y in others if y != x and _may_be_meant(merger, x, y)]
+                for y in bearers if len(bearers) <= _MAX_BEARERS else ():
+                    merger.leave_undecided(x, y, "short name", _BESIDE)
+
+
+def _may_be_meant(merger: Merger, x: int, y: int) -> bool:
+    """Return whether a general name may stand for a name of its text: that of a person, a body, or a place so called."""
+    kinds = {kind_of_type(merger.clusters[n].majority_type()) for n in (x, y)}
+    if len(kinds) > 1 or "" in kinds or not merger.side_by_side(x, y):
+        return False
+    noun = CLASS_OF_NOUN.get(merger.clusters[x].base.split()[-1])
+    if kinds == {"place"} and noun not in merger.clusters[y].attributes.classes:
+        return False
+    return not merger.conflict(x, y)[0]
 
 
 def _kind(merger: Merger, n: int) -> str:

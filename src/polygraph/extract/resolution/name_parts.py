@@ -34,6 +34,8 @@ _PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.spli
 }
 _YOUNG = frozenset(["young", "junge", "jeune", "joven", "giovane"])
 _OLD = frozenset(["old", "alte", "vieux", "viejo", "vecchio"])
+_ARTICLES = frozenset("a o el la le il lo der die den de het".split())
+"""Before a title that is no name without it (``la jueza Robledo``)."""
 _APPOSED = (
     OCCUPATIONS
     | TITLES
@@ -140,6 +142,10 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
     words = key.split()
     first, last, suffix = 0, len(words), ""
     capital = is_capitalized(name)
+    if len(words) > 2 and words[0] in _ARTICLES and words[1] in known and words[2] not in ("of", "de", "di", "von"):
+        first, skipped = 1, 1
+    else:
+        skipped = 0
     while (
         capital
         and first < last - 1
@@ -147,7 +153,7 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
         and words[first + 1] not in ("of", "the", "and", "s")
     ):
         first += 1
-    titles = frozenset(words[:first])
+    titles = frozenset(words[skipped:first])
     if last - first > 1 and words[last - 1] in SUFFIXES:
         suffix, last = SUFFIXES[words[last - 1]], last - 1
     elif last - first > 2 and (phrase := _PHRASES.get(tuple(words[last - 2 : last]))):

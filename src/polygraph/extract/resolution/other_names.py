@@ -11,16 +11,17 @@ from functools import lru_cache
 from polygraph.extract.resolution.name_parts import fold
 from polygraph.text.normalize import normalize_name
 
-_ENGLISH = re.compile(
-    r"(?:the |an? |its |his |her |their )?(?:[\w-]+ ){0,3}"
+_BEGINS = re.compile(
+    r"(?:\w+ )?name (?:der|des|für|von|vom)\b|(?:the |an? |its |his |her |their )?(?:[\w-]+ ){0,3}"
     r"(?:name|nickname|abbreviation|acronym|initials|pseudonym|alias|spelling|form|translation)(?: in [\w-]+)?"
     r" (?:of|for|given to|used (?:by|for|in))\b",
     re.I,
 )
-"""How a description in English begins that says of what its name is another name."""
+"""How a description in English, or one in German with the word that both have, says of what its name is another name."""
+_ENGLISH = re.compile(r"\bnames?\b", re.I)
 _WORDS = """
 nickname by-name byname moniker sobriquet pseudonym alias acronym abbreviation username shorthand
-name kurzname spitzname beiname deckname künstlername kosename rufname kürzel abkürzung kurzform bezeichnung
+kurzname spitzname beiname deckname künstlername kosename rufname kürzel abkürzung kurzform bezeichnung
 schreibweise benutzername benutzerkonto nutzername
 nom surnom prénom sigle abréviation acronyme pseudonyme appellation dénomination diminutif
 nombre apodo sobrenombre mote seudónimo sigla siglas abreviatura acrónimo denominación diminutivo
@@ -65,16 +66,24 @@ def says_name(text: str) -> bool:
     >>> says_name("Institute of which everybody in town knows the abbreviation.")
     False
     """
-    if _ENGLISH.match(text):
+    if _BEGINS.match(text):
         return True
     if len(text) > _MAX_CHARS:
         return False
-    return has_name_word(" ".join(text.split()[:_N_BEGINNING])) or _IN_COMPOUNDS.search(text) is not None
+    return _has_name_word(" ".join(text.split()[:_N_BEGINNING])) or _IN_COMPOUNDS.search(text) is not None
+
+
+def says_name_in(predicate: str) -> bool:
+    """Return whether a predicate has a word for a name.
+
+    >>> says_name_in("bijnaam van"), says_name_in("is the full name of"), says_name_in("named after")
+    (True, True, False)
+    """
+    return _ENGLISH.search(predicate) is not None or _has_name_word(predicate)
 
 
 @lru_cache(maxsize=4_096)
-def has_name_word(phrase: str) -> bool:
-    """Return whether a phrase has a word for a name, a nickname or an abbreviation in one of many languages."""
+def _has_name_word(phrase: str) -> bool:
     return not _NAME_WORDS.isdisjoint(_words(phrase)) or _IN_COMPOUNDS.search(phrase) is not None
 
 

@@ -10,7 +10,8 @@ from polygraph.extract.resolution.blocking import names_conflict, plain_form, sk
 from polygraph.extract.resolution.given_names import are_translated
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN
 from polygraph.extract.resolution.name_parts import fold
-from polygraph.extract.resolution.romanize import consonants, heard
+from polygraph.extract.resolution.regions import place_in_english
+from polygraph.extract.resolution.romanize import consonants, heard, is_other_script, sounds
 
 EQUAL = 1.0
 """One name has all words of the other, is its acronym, or begins with it."""
@@ -38,10 +39,13 @@ _ORDINALS = {
     )
     for n, word in enumerate(words.split(), 1)
 }
+_YEAR_DIGITS = 4
 _YEAR = re.compile(r" \d{4}$")
 _DIGIT = re.compile(r"\d")
 _VERSUS = re.compile(r"(?<=\w) vs?\.? (?!of\b)(?=[^\W\d])")
 """Between the parties of a case."""
+_KEY = re.compile(r" in [a-h](?:[ -](?:flat|sharp))? (?:major|minor)\b| in [a-h](?:is|es|s)?[ -](?:dur|moll)\b")
+"""Of a piece of music."""
 _POSSESSOR = re.compile(r"(.+) s (?=\w)")
 _SHORTEST_ABBREVIATION, _LONGEST_ABBREVIATION = 2, 6
 _COMPOUND = 10
@@ -92,10 +96,10 @@ def content_words(base: str) -> tuple[str, ...]:
     (('2', 'treaty', 'vessin'), ('marlin', 't4'))
     """
     words: list[str] = []
-    for word in fold(plain_form(without_legal_form(_VERSUS.sub(" versus ", base)))).split():
+    for word in fold(plain_form(without_legal_form(_KEY.sub("", _VERSUS.sub(" versus ", base))))).split():
         # ``T-4`` is one word, ``Ben-Ami`` is two.
-        words += [word.replace("-", "")] if _DIGIT.search(word) else word.replace("-", " ").split()
-    named = tuple(_ORDINALS.get(word, word) for word in words if word not in _LITTLE)
+        words += [word.replace("-", "")] if _DIGIT.search(word) else word.replace("-", " ").replace(".", "").split()
+    named = tuple(_ORDINALS.get(word, place_in_english(word)) for word in words if word not in _LITTLE)
     return named or tuple(words)
 
 
@@ -107,9 +111,16 @@ def _keys(base: str, words: Sequence[str], written: str, *, is_person: bool) -> 
             if word.isalpha() and len(word) > _STEM and (not is_person or word == words[-1]):
                 yield f"stem {word[:_STEM]}"
     if is_person:
+        for account in _accounts(words):
+            yield f"account {account}"
         if words and len(sound := consonants(words[-1])) >= _LONG_KEY:
             yield f"sound {sound}"
         return
+    for sound in sorted(_heard(words)):
+        yield f"heard {sound}"
+    first = written.split()[:1]
+    if len(words) > 1 and first and is_acronym(first[0]):
+        yield f"initials {words[0]}"
     letters = skeleton(base)
     if len(letters) >= _PREFIX:
         yield f"begin {letters[:_PREFIX]}"
@@ -179,6 +190,8 @@ def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
         a, b = b, a
     if not a:
         return 0.0
+    if len(a) == 1 and len(b) > 1 and a[0] in _accounts(b):
+        return EQUAL
     if len(a) == 1:
         if _sound_alike(a[0], b[-1]) or a[0] in b:
             return EQUAL
@@ -202,6 +215,18 @@ def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
     if a[0] == b[0] and len(a[0]) > 1:
         return HALF
     return SOME if _begin_alike(a[-1], b[-1]) and _may_be_one(a[0], b[0]) else 0.0
+
+
+def _accounts(words: Sequence[str]) -> list[str]:
+    """Return the names under which a person may have an account, or the name itself if it may be one.
+
+    >>> _accounts(["ruta", "jonaitis"])
+    ['rjonaitis', 'rutaj', 'rutajonaitis', 'jonaitisr']
+    """
+    if len(words) < 2:  # noqa: PLR2004
+        return [word for word in words if len(word) > _STEM]
+    first, last = words[0], words[-1]
+    return [first[0] + last, first + last[0], first + last, last + first[0]]
 
 
 def _begin_alike(a: str, b: str) -> bool:
@@ -248,20 +273,26 @@ def _of_things(
         return EQUAL
     mine, theirs = set(words), set(others)
     numbers = [frozenset(filter(str.isdigit, some)) for some in (mine, theirs)]
-    if all(numbers) and numbers[0] != numbers[1]:
-        return 0.0
+    # A treaty may be called by its year or its number.
+    for some in ([{n for n in each if (len(n) == _YEAR_DIGITS) == is_year} for each in numbers] for is_year in (True, False)):
+        if all(some) and some[0] != some[1]:
+            return 0.0
     # Words of two languages are no opposites.
     if mine & theirs and names_conflict(
         *(" ".join(sorted(some - number)) for some, number in zip((mine, theirs), numbers, strict=True)),
         of_people=False,
     ):
         return 0.0
+    if _is_initial_of(words, others) or _is_initial_of(others, words):
+        return EQUAL
     shared = {word for word in mine & theirs if word not in CLASS_OF_NOUN}
     if shared and (mine <= theirs or theirs <= mine):
         return EQUAL
     letters = sorted((skeleton(a), skeleton(b)), key=len)
     if len(letters[0]) >= _PREFIX and letters[1].startswith(letters[0]):
         return EQUAL
+    if any(_is_acronym_of(*pair, written) for pair in ((a, b, words), (b, a, others))):
+        return HALF
     n_shared = len(mine & theirs)
     if shared and n_shared >= HALF * max(len(mine), len(theirs)):
         return HALF
@@ -270,7 +301,38 @@ def _of_things(
         for x in mine - theirs
         for y in theirs - mine
     )
+    if not alike and is_other_script(a) != is_other_script(b):
+        alike = not _heard(words).isdisjoint(_heard(others))
     return SOME if alike else 0.0
+
+
+def _is_initial_of(short: Sequence[str], long: Sequence[str]) -> bool:
+    """Return whether a name has an initial for the first word of another one: ``E. coli``."""
+    return (
+        len(short) == len(long) > 1
+        and len(short[0]) == 1
+        and long[0].startswith(short[0])
+        and list(short[1:]) == list(long[1:])
+    )
+
+
+def _is_acronym_of(
+    a: str, b: str, words: Sequence[str], written: Mapping[str, str]
+) -> bool:
+    """Return whether a name begins with the initials of the whole other name: ``NGI Bhopal``."""
+    first = written.get(a, "").split()[:1]
+    return (
+        len(words) > 1
+        and bool(first)
+        and is_acronym(first[0])
+        and len(words[0]) > _SHORTEST_ABBREVIATION
+        and words[0] in initials(b.split())
+    )
+
+
+def _heard(words: Sequence[str]) -> set[str]:
+    """Return how long words begin in every transcription."""
+    return {sounds(word)[:_PREFIX] for word in words if len(word) >= _PREFIX}
 
 
 def _is_of_other(a: str, b: str) -> bool:

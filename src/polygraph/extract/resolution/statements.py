@@ -14,7 +14,7 @@ from polygraph.extract.lexicon import GENERIC_HEADS, OCCUPATIONS, TITLES, TYPE_O
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.name_parts import NameParts, fold
-from polygraph.extract.resolution.other_names import has_name_word, is_only_name, names_said, says_name
+from polygraph.extract.resolution.other_names import is_only_name, names_said, says_name, says_name_in
 from polygraph.extract.resolution.predicates import kind_of_predicate
 from polygraph.extract.resolution.records import Mention, NameRelation, Rule
 from polygraph.extract.resolution.regions import place_in_english
@@ -127,7 +127,7 @@ def read_statements(names: Sequence[WindowName], relations: Iterable[NameRelatio
             found.creators[j].add(fold(source.parts.base))
         equates = kind == "equates" or (kind == "becomes" and _are_names(source, target))
         link = EQUATES if equates and _may_be_one(source, target) else APART
-        if link == APART and kind == "other" and has_name_word(relation.predicate):
+        if link == APART and kind == "other" and says_name_in(relation.predicate):
             link = MAYBE if _are_of_one_kind(source, target) else APART
         if (min(i, j), max(i, j), link) in seen or (
             link == APART and not _comparable(source.parts, target.parts)

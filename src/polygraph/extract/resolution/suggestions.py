@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from itertools import combinations
 
+from polygraph.extract.resolution.attributes import STEM
 from polygraph.extract.resolution.general_names import is_general
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_type
 from polygraph.extract.resolution.merger import Comparison, Merger
@@ -32,6 +33,13 @@ _LIKENESS = 2.0
 """How much more than evidence the likeness of names counts in the choice of pairs."""
 _SUFFIX = 1.5
 """Evidence of two names that are both called the younger."""
+_DESCRIBED = 2.0
+"""Evidence of a name of which all words are in what is said of another one."""
+_OFTEN_DESCRIBED = frozenset(["person", "event"])
+"""Kinds of which descriptions name others."""
+_DESCRIBED_WORD = 4
+"""Letters of a word that descriptions keep."""
+_MAX_DESCRIBED = 5
 _BESIDE = "the only longer name beside it"
 _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
@@ -59,6 +67,10 @@ def suggest_pairs(merger: Merger) -> None:
         pair: 0.0 if likeness == EQUAL and max(n_equal[base] for base in pair) == 1 else _ENOUGH[likeness]
         for pair, likeness in alike.items()
     }
+    for a, b in alike:
+        if is_other_script(a) != is_other_script(b):
+            # A long word that sounds alike in two scripts is seldom another one.
+            needed[a, b] = min(needed[a, b], _ENOUGH[HALF])
     for (a, b), n_shared in _with_shared_context(merger, kinds).items():
         is_other = is_other_script(a) != is_other_script(b)
         # Names with a word in common were compared.
@@ -66,6 +78,8 @@ def suggest_pairs(merger: Merger) -> None:
         if is_other or (n_shared > 1 and is_unlike):
             least = _OTHER_SCRIPT if is_other else _UNLIKE
             needed[a, b] = min(least, needed.get((a, b), least))
+    described = _with_name_described(merger, kinds)
+    needed |= {pair: min(needed.get(pair, _ENOUGH[HALF]), _ENOUGH[HALF]) for pair in described}
     beside = _only_one_beside(merger, alike)
     found: dict[tuple[int, int], tuple[float, float, str]] = {}
     for (a, b), least in needed.items():
@@ -76,13 +90,18 @@ def suggest_pairs(merger: Merger) -> None:
                 pair = (min(x, y), max(x, y))
                 if merger.side_by_side(x, y) and pair not in beside:
                     continue
-                strength, text = (0.0, _BESIDE) if pair in beside else merger.evidence(x, y)
+                strength, text = merger.evidence(x, y)
                 strength += _SUFFIX * _of_one_generation(merger, x, y)
-                if (a, b) not in alike and _rarely_one(merger, x, y, is_other=least == _OTHER_SCRIPT):
+                if (a, b) in described:
+                    strength, text = strength + _DESCRIBED, text or "the name of one in what is said of the other"
+                if (a, b) not in alike and (a, b) not in described and _rarely_one(merger, x, y, is_other=least == _OTHER_SCRIPT):
                     continue
                 if strength < least and pair not in beside:
                     continue
                 if merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
+                    continue
+                if pair in beside:
+                    merger.leave_undecided(x, y, "short name", _BESIDE)
                     continue
                 found[pair] = max(
                     found.get(pair, (0.0, 0.0, "")),
@@ -115,6 +134,27 @@ def _only_one_beside(merger: Merger, alike: Mapping[tuple[str, str], float]) -> 
     }
     n_of = Counter(n for pair in pairs for n in pair)
     return {pair for pair in pairs if max(n_of[n] for n in pair) == 1}
+
+
+def _with_name_described(merger: Merger, kinds: Mapping[str, Set[str]]) -> set[tuple[str, str]]:
+    """Return names of one kind where one is described with all words of the other, two or more of them."""
+    described: dict[str, set[str]] = defaultdict(set)
+    for base in kinds:
+        for n in () if is_general(base) else merger.numbers[base]:
+            cluster = merger.clusters[merger.root(n)]
+            for word in cluster.attributes.words if kind_of_type(cluster.majority_type()) != "place" else ():
+                described[word].add(base)
+    found = set()
+    for base in sorted(kinds):
+        if _OFTEN_DESCRIBED & kinds[base]:
+            continue
+        words = [word for word in content_words(base) if len(word) >= _DESCRIBED_WORD]
+        if len(words) < _DESCRIBED or all(word in CLASS_OF_NOUN for word in words):
+            continue
+        others = set[str].intersection(*(described.get(word[:STEM], set()) for word in words)) - {base}
+        if len(others) <= _MAX_DESCRIBED:
+            found |= {(min(base, x), max(base, x)) for x in others if kinds[base] & kinds[x]}
+    return found
 
 
 def _of_one_generation(merger: Merger, x: int, y: int) -> bool:

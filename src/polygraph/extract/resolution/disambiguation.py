@@ -27,6 +27,8 @@ _MAX_DOUBTED = 12
 _DOUBTED = frozenset(["person", "organization", "work", "ship", "software", "object", "game"])
 _CLASS_STEMS = frozenset(fold(word)[:STEM] for word in TYPE_WORDS | CLASS_OF_NOUN.keys())
 """Stems of words that say of which kind a thing is, as all of its name are."""
+_MANY_WORDS = 6
+"""Words of what two documents say of a name that are not equal by chance."""
 _MANY_YEARS = 25
 """Years between two things of one name that make one doubt that they are one."""
 _MAX_PEOPLE = 3
@@ -157,10 +159,19 @@ def _split_doubtful(base: str, group: Array, table: MentionTable) -> tuple[list[
 
 
 def _local_clusters(base: str, group: Array, table: MentionTable) -> list[Cluster]:
-    """Return a cluster for each name and document."""
+    """Return a cluster for each name and document; one for documents that say the same of it at length.
+
+    The rows of an imported graph have what is said of an entity in all its documents.
+    """
     rows: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for row, document in zip(group.tolist(), table.document(group).tolist(), strict=True):
-        rows[document, table.name(row).key].append(row)
+    documents = table.document(group).tolist()
+    first_with: dict[tuple[int, str], int] = {}
+    for row, document in zip(group.tolist(), documents, strict=True):
+        number, key = int(table.attribute_ids[row]), table.name(row).key
+        if len(table.attributes(number).words) >= _MANY_WORDS:
+            first_with.setdefault((number, key), document)
+            document = first_with[number, key]  # noqa: PLW2901
+        rows[document, key].append(row)
     found = []
     for key in sorted(rows):
         mentions = _mentions(base, np.array(rows[key]), table.attribute_ids[rows[key]], table)

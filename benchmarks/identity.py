@@ -58,7 +58,15 @@ MIN_COSINE = 0.9
 MAX_PAIRS = 200
 """Pairs that a build asks about at most."""
 PARTS = ("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2", "unseen-3", "unseen-4", "unseen-5")
-SEEN = ("open", "fresh", "unseen", "unseen-2", "unseen-3", "unseen-4", "unseen-5")  # whose errors may be looked at
+SEEN = (
+    "open",
+    "fresh",
+    "unseen",
+    "unseen-2",
+    "unseen-3",
+    "unseen-4",
+    "unseen-5",
+)  # whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
 
 

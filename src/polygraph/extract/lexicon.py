@@ -11,7 +11,10 @@ _OFFICES = (
     "alderman secretary"
 )
 _MALE_KIN = " uncle"
-_MALE_ELSEWHERE = " herrn hr graf freiherr señor don señorito senhor dom signore conte господин mister meneer mijnheer herra"
+_MALE_ELSEWHERE = (
+    " herrn hr graf freiherr señor don señorito senhor dom signore conte господин mister meneer "
+    "mijnheer herra"
+)
 _FEMALE_ELSEWHERE = (
     "widow fru frk frøken fröken fräulein enken enkefru witwe gräfin señorita doña dona senhora signorina mme mlle "
     "veuve viuda "

@@ -23,8 +23,14 @@ from polygraph.text.normalize import normalize_name
 
 _YOUNGER = ("jr", "junior", "jun", "sohn", "fils", "filho", "hijo")
 _ELDER = ("sr", "senior", "sen", "vater", "père")
-_YOUNGER_PHRASES = "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j,d y,de jonge,nuorempi,młodszy,mladší,младший,молодший,ο νεότερος"
-_ELDER_PHRASES = "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä,d æ,de oude,vanhempi,starszy,starší,старший,ο πρεσβύτερος"
+_YOUNGER_PHRASES = (
+    "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j,d y,de jonge,"
+    "nuorempi,młodszy,mladší,младший,молодший,ο νεότερος"
+)
+_ELDER_PHRASES = (
+    "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä,d æ,"
+    "de oude,vanhempi,starszy,starší,старший,ο πρεσβύτερος"
+)
 SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
 """Generational suffixes, each with ``elder`` or ``younger``."""
 SUFFIX_OF_NUMBER = {"i": "elder", "ii": "younger"}
@@ -34,7 +40,7 @@ _PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.spli
 }
 _YOUNG = frozenset(["young", "junge", "jeune", "joven", "giovane"])
 _OLD = frozenset(["old", "alte", "vieux", "viejo", "vecchio"])
-_ARTICLES = frozenset("a o el la le il lo der die den de het".split())
+_ARTICLES = frozenset(["a", "o", "el", "la", "le", "il", "lo", "der", "die", "den", "de", "het"])
 """Before a title that is no name without it (``la jueza Robledo``)."""
 _APPOSED = (
     OCCUPATIONS
@@ -142,7 +148,12 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
     words = key.split()
     first, last, suffix = 0, len(words), ""
     capital = is_capitalized(name)
-    if len(words) > 2 and words[0] in _ARTICLES and words[1] in known and words[2] not in ("of", "de", "di", "von"):
+    if (
+        len(words) > 2
+        and words[0] in _ARTICLES
+        and words[1] in known
+        and words[2] not in ("of", "de", "di", "von")
+    ):
         first, skipped = 1, 1
     else:
         skipped = 0

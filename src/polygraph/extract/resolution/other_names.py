@@ -17,7 +17,7 @@ _BEGINS = re.compile(
     r" (?:of|for|given to|used (?:by|for|in))\b",
     re.I,
 )
-"""How a description in English, or one in German with the word that both have, says of what its name is another name."""
+"""How a description in English, or in German with the same word, says of what its name is another name."""
 _ENGLISH = re.compile(r"\bnames?\b", re.I)
 _WORDS = """
 nickname by-name byname moniker sobriquet pseudonym alias acronym abbreviation username shorthand
@@ -61,8 +61,8 @@ _ENDING = 3
 def says_name(text: str) -> bool:
     """Return whether a description begins by saying that its name is a name, a nickname or an abbreviation.
 
-    >>> says_name("Abbreviation of the institute."), says_name("Apodo de Osvaldo Ramírez."), says_name("华山医院的简称。")
-    (True, True, True)
+    >>> [says_name(text) for text in ("Abbreviation of the institute.", "Apodo de Osvaldo.", "华山医院的简称。")]
+    [True, True, True]
     >>> says_name("Institute of which everybody in town knows the abbreviation.")
     False
     """

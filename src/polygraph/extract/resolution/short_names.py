@@ -241,7 +241,9 @@ def _merge_nearest(
     ):
         return True
     for _, _, m in ranked[:3]:
-        merger.leave_undecided(n, m, rule, "several of this name" if len(ranked) > 1 else "too little in common")
+        merger.leave_undecided(
+            n, m, rule, "several of this name" if len(ranked) > 1 else "too little in common"
+        )
     return False
 
 

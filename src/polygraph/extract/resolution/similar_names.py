@@ -44,7 +44,9 @@ _YEAR = re.compile(r" \d{4}$")
 _DIGIT = re.compile(r"\d")
 _VERSUS = re.compile(r"(?<=\w) vs?\.? (?!of\b)(?=[^\W\d])")
 """Between the parties of a case."""
-_KEY = re.compile(r" in [a-h](?:[ -](?:flat|sharp))? (?:major|minor)\b| in [a-h](?:is|es|s)?[ -](?:dur|moll)\b")
+_KEY = re.compile(
+    r" in [a-h](?:[ -](?:flat|sharp))? (?:major|minor)\b| in [a-h](?:is|es|s)?[ -](?:dur|moll)\b"
+)
 """Of a piece of music."""
 _POSSESSOR = re.compile(r"(.+) s (?=\w)")
 _SHORTEST_ABBREVIATION, _LONGEST_ABBREVIATION = 2, 6
@@ -98,7 +100,11 @@ def content_words(base: str) -> tuple[str, ...]:
     words: list[str] = []
     for word in fold(plain_form(without_legal_form(_KEY.sub("", _VERSUS.sub(" versus ", base))))).split():
         # ``T-4`` is one word, ``Ben-Ami`` is two.
-        words += [word.replace("-", "")] if _DIGIT.search(word) else word.replace("-", " ").replace(".", "").split()
+        words += (
+            [word.replace("-", "")]
+            if _DIGIT.search(word)
+            else word.replace("-", " ").replace(".", "").split()
+        )
     named = tuple(_ORDINALS.get(word, place_in_english(word)) for word in words if word not in _LITTLE)
     return named or tuple(words)
 
@@ -223,7 +229,7 @@ def _accounts(words: Sequence[str]) -> list[str]:
     >>> _accounts(["ruta", "jonaitis"])
     ['rjonaitis', 'rutaj', 'rutajonaitis', 'jonaitisr']
     """
-    if len(words) < 2:  # noqa: PLR2004
+    if len(words) < 2:
         return [word for word in words if len(word) > _STEM]
     first, last = words[0], words[-1]
     return [first[0] + last, first + last[0], first + last, last + first[0]]
@@ -256,9 +262,7 @@ def _of_things(
     first, second = _YEAR.sub("", a), _YEAR.sub("", b)
     for short, long in ((first, second), (second, first)):
         is_short = (
-            " " not in short
-            and " " in long
-            and _is_abbreviation(written.get(a if short is first else b, ""))
+            " " not in short and " " in long and _is_abbreviation(written.get(a if short is first else b, ""))
         )
         if is_short and acronym_letters(short) in initials(long.split()):
             return EQUAL
@@ -274,7 +278,10 @@ def _of_things(
     mine, theirs = set(words), set(others)
     numbers = [frozenset(filter(str.isdigit, some)) for some in (mine, theirs)]
     # A treaty may be called by its year or its number.
-    for some in ([{n for n in each if (len(n) == _YEAR_DIGITS) == is_year} for each in numbers] for is_year in (True, False)):
+    for some in (
+        [{n for n in each if (len(n) == _YEAR_DIGITS) == is_year} for each in numbers]
+        for is_year in (True, False)
+    ):
         if all(some) and some[0] != some[1]:
             return 0.0
     # Words of two languages are no opposites.
@@ -316,9 +323,7 @@ def _is_initial_of(short: Sequence[str], long: Sequence[str]) -> bool:
     )
 
 
-def _is_acronym_of(
-    a: str, b: str, words: Sequence[str], written: Mapping[str, str]
-) -> bool:
+def _is_acronym_of(a: str, b: str, words: Sequence[str], written: Mapping[str, str]) -> bool:
     """Return whether a name begins with the initials of the whole other name: ``NGI Bhopal``."""
     first = written.get(a, "").split()[:1]
     return (

@@ -7,7 +7,7 @@ text together and conflict in nothing.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
-from itertools import combinations
+from itertools import combinations, product
 
 from polygraph.extract.resolution.attributes import STEM
 from polygraph.extract.resolution.general_names import is_general
@@ -15,17 +15,14 @@ from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_type
 from polygraph.extract.resolution.merger import Comparison, Merger
 from polygraph.extract.resolution.romanize import is_other_script
 from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, content_words, similar_names
-from polygraph.extract.resolution.statements import MAYBE
+from polygraph.extract.resolution.text_suggestions import asked_kind, suggest_from_texts
 
 _MAX_BLOCK = 15
 """Names that share a context name or a word; larger blocks say too little."""
 _MAX_SUGGESTIONS = 3
 """Pairs for one name, those with most in common first."""
-_SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
 _ENOUGH = {EQUAL: 0.0, HALF: 0.5, SOME: 1.5}
 """Evidence that a pair needs, by how alike its names are."""
-_MAX_BEARERS = 2
-"""Names beside a general one that it may stand for; of more, a model could not tell either."""
 _MAX_NAMESAKES = 4
 """Entities of one name that are asked about."""
 _OTHER_SCRIPT = 1.0
@@ -40,7 +37,6 @@ _OFTEN_DESCRIBED = frozenset(["person", "event"])
 _DESCRIBED_WORD = 4
 """Letters of a word that descriptions keep."""
 _MAX_DESCRIBED = 5
-_BESIDE = "the only longer name beside it"
 _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
 
@@ -54,11 +50,10 @@ def suggest_pairs(merger: Merger) -> None:
             # They would be one if nobody were asked, whatever each has become since.
             if merger.conflict(x, y)[0] in ("", "attributes"):
                 merger.comparisons.append(Comparison(x, y, "presumed", "same name", 0.8, reason))
-    _suggest_described(merger)
     _suggest_namesakes(merger)
-    _suggest_bearers(merger)
     kinds = {
-        base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()
+        base: frozenset(asked_kind(merger, n) for n in numbers) - {""}
+        for base, numbers in merger.numbers.items()
     }
     kinds = {base: some for base, some in kinds.items() if some}
     alike = similar_names(kinds, _as_written(merger, kinds))
@@ -80,33 +75,8 @@ def suggest_pairs(merger: Merger) -> None:
             needed[a, b] = min(least, needed.get((a, b), least))
     described = _with_name_described(merger, kinds)
     needed |= {pair: min(needed.get(pair, _ENOUGH[HALF]), _ENOUGH[HALF]) for pair in described}
-    beside = _only_one_beside(merger, alike)
-    found: dict[tuple[int, int], tuple[float, float, str]] = {}
-    for (a, b), least in needed.items():
-        for x in merger.roots([a]):
-            for y in merger.roots([b]):
-                if x == y or _kind(merger, x) != _kind(merger, y):
-                    continue
-                pair = (min(x, y), max(x, y))
-                if merger.side_by_side(x, y) and pair not in beside:
-                    continue
-                strength, text = merger.evidence(x, y)
-                strength += _SUFFIX * _of_one_generation(merger, x, y)
-                if (a, b) in described:
-                    strength, text = strength + _DESCRIBED, text or "the name of one in what is said of the other"
-                if (a, b) not in alike and (a, b) not in described and _rarely_one(merger, x, y, is_other=least == _OTHER_SCRIPT):
-                    continue
-                if strength < least and pair not in beside:
-                    continue
-                if merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
-                    continue
-                if pair in beside:
-                    merger.leave_undecided(x, y, "short name", _BESIDE)
-                    continue
-                found[pair] = max(
-                    found.get(pair, (0.0, 0.0, "")),
-                    (strength - least + _LIKENESS * alike.get((a, b), 0.0), least, text),
-                )
+    suggest_from_texts(merger, alike)
+    found = _fitting(merger, needed, alike, described)
     best: dict[int, tuple[float, tuple[int, int]]] = {}
     for pair, (surplus, _, _) in found.items():
         for n in pair:
@@ -122,18 +92,45 @@ def suggest_pairs(merger: Merger) -> None:
             merger.leave_undecided(x, y, "short name", text)
 
 
-def _only_one_beside(merger: Merger, alike: Mapping[tuple[str, str], float]) -> set[tuple[int, int]]:
-    """Return pairs of clusters that one text names, each the only one beside the other of which its name may be short."""
-    pairs = {
-        (min(x, y), max(x, y))
-        for (a, b), likeness in alike.items()
-        if likeness == EQUAL
-        for x in merger.roots([a])
-        for y in merger.roots([b])
-        if x != y and merger.side_by_side(x, y)
-    }
-    n_of = Counter(n for pair in pairs for n in pair)
-    return {pair for pair in pairs if max(n_of[n] for n in pair) == 1}
+def _fitting(
+    merger: Merger,
+    needed: Mapping[tuple[str, str], float],
+    alike: Mapping[tuple[str, str], float],
+    described: Set[tuple[str, str]],
+) -> dict[tuple[int, int], tuple[float, float, str]]:
+    """Return the pairs of clusters that have the evidence that their names need.
+
+    Args:
+        merger: of the clusters.
+        needed: by pair of names.
+        alike: how alike names are.
+        described: names of which one is described with the words of the other.
+
+    Returns:
+        For each pair its rank, the evidence that was needed, and the evidence for readers.
+    """
+    found: dict[tuple[int, int], tuple[float, float, str]] = {}
+    for names, least in needed.items():
+        for x, y in product(merger.roots([names[0]]), merger.roots([names[1]])):
+            if x == y or merger.side_by_side(x, y) or asked_kind(merger, x) != asked_kind(merger, y):
+                continue
+            strength, text = merger.evidence(x, y)
+            strength += _SUFFIX * _of_one_generation(merger, x, y)
+            if names in described:
+                strength, text = strength + _DESCRIBED, text or "the name of one in what is said of the other"
+            is_other = least == _OTHER_SCRIPT
+            is_unlike = names not in alike and names not in described
+            if (
+                strength < least
+                or (is_unlike and _rarely_one(merger, x, y, is_other=is_other))
+                or merger.conflict(x, y)[0]
+                or merger.given_names_conflict(x, y)
+            ):
+                continue
+            pair = (min(x, y), max(x, y))
+            rank = strength - least + _LIKENESS * alike.get(names, 0.0)
+            found[pair] = max(found.get(pair, (0.0, 0.0, "")), (rank, least, text))
+    return found
 
 
 def _with_name_described(merger: Merger, kinds: Mapping[str, Set[str]]) -> set[tuple[str, str]]:
@@ -162,14 +159,6 @@ def _of_one_generation(merger: Merger, x: int, y: int) -> bool:
     return first == second != ""
 
 
-def _suggest_described(merger: Merger) -> None:
-    """Leave names undecided of which one is described as a name of something that its text also names."""
-    for first, second, link, text in merger.table.links:
-        x, y = merger.cluster_of_row(first), merger.cluster_of_row(second)
-        if link == MAYBE and x != y and not merger.conflict(x, y)[0]:
-            merger.leave_undecided(x, y, "equated by text", text)
-
-
 def _suggest_namesakes(merger: Merger) -> None:
     """Leave namesakes undecided that only differ in what may change or be said in several ways."""
     for base, reason in merger.soft_splits():
@@ -182,36 +171,6 @@ def _suggest_namesakes(merger: Merger) -> None:
                 and not merger.conflict(x, y, namesakes=True)[0]
             ):
                 merger.leave_undecided(x, y, "same name", f"{text}; {reason}")
-
-
-def _suggest_bearers(merger: Merger) -> None:
-    """Leave general names undecided (``the company``) of which one or two names beside them may be meant."""
-    for base in sorted(filter(is_general, merger.numbers)):
-        for x in merger.roots([base]):
-            if is_general(merger.clusters[x].base):
-                names = [merger.table.bases[number] for number in merger.clusters[x].context_ids().tolist()]
-                others = merger.roots([name for name in names if not is_general(name)])
-                bearers = [y for y in others if y != x and _may_be_meant(merger, x, y)]
-                for y in bearers if len(bearers) <= _MAX_BEARERS else ():
-                    merger.leave_undecided(x, y, "short name", _BESIDE)
-
-
-def _may_be_meant(merger: Merger, x: int, y: int) -> bool:
-    """Return whether a general name may stand for a name of its text: that of a person, a body, or a place so called."""
-    kinds = {kind_of_type(merger.clusters[n].majority_type()) for n in (x, y)}
-    if len(kinds) > 1 or "" in kinds or not merger.side_by_side(x, y):
-        return False
-    noun = CLASS_OF_NOUN.get(merger.clusters[x].base.split()[-1])
-    if kinds == {"place"} and noun not in merger.clusters[y].attributes.classes:
-        return False
-    return not merger.conflict(x, y)[0]
-
-
-def _kind(merger: Merger, n: int) -> str:
-    """Return the kind of a cluster, or its type where that is no kind and says something; else an empty string."""
-    type_ = merger.clusters[merger.root(n)].majority_type()
-    kind = kind_of_type(type_) or type_.casefold()
-    return "organization" if kind == "place" else "" if kind in _SAY_NOTHING else kind
 
 
 def _rarely_one(merger: Merger, x: int, y: int, *, is_other: bool) -> bool:

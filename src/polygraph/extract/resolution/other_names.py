@@ -55,7 +55,7 @@ _SHORT = 2
 """Letters of words that do not tell of which name a description speaks."""
 _STEM = 4
 _ENDING = 3
-"""Letters by which two cases of a word may differ."""
+"""Letters by which two cases of a word may differ, of a long one by a third."""
 
 
 def says_name(text: str) -> bool:
@@ -130,7 +130,7 @@ def _in_common(a: str, b: str) -> float:
         return 1.0
     n = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     longest = max(len(a), len(b))
-    return n / longest if n >= _STEM and longest - n <= _ENDING else 0.0
+    return n / longest if n >= _STEM and longest - n <= max(_ENDING, n // 3) else 0.0
 
 
 @lru_cache(maxsize=1_024)

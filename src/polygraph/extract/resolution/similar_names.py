@@ -31,6 +31,8 @@ of the a an in at for and s de la le les des du d l der die das dem den von vom 
 da dos e y et og i
 """
 _LITTLE = frozenset(_LITTLE_WORDS.split()) | {"no", "nr", "num", "number"}
+_INITIALS = frozenset(["e", "i", "y"])
+"""Little words that are an initial at the beginning of a name: ``E. coli``."""
 _ORDINALS = {
     word: str(n)
     for words in (
@@ -105,7 +107,11 @@ def content_words(base: str) -> tuple[str, ...]:
             if _DIGIT.search(word)
             else word.replace("-", " ").replace(".", "").split()
         )
-    named = tuple(_ORDINALS.get(word, place_in_english(word)) for word in words if word not in _LITTLE)
+    named = tuple(
+        _ORDINALS.get(word, place_in_english(word))
+        for n, word in enumerate(words)
+        if word not in _LITTLE or (n == 0 and word in _INITIALS)
+    )
     return named or tuple(words)
 
 

@@ -167,11 +167,10 @@ def _local_clusters(base: str, group: Array, table: MentionTable) -> list[Cluste
     documents = table.document(group).tolist()
     first_with: dict[tuple[int, str], int] = {}
     for row, document in zip(group.tolist(), documents, strict=True):
-        number, key = int(table.attribute_ids[row]), table.name(row).key
+        number, name = int(table.attribute_ids[row]), table.name(row).key
         if len(table.attributes(number).words) >= _MANY_WORDS:
-            first_with.setdefault((number, key), document)
-            document = first_with[number, key]  # noqa: PLW2901
-        rows[document, key].append(row)
+            document = first_with.setdefault((number, name), document)  # noqa: PLW2901
+        rows[document, name].append(row)
     found = []
     for key in sorted(rows):
         mentions = _mentions(base, np.array(rows[key]), table.attribute_ids[rows[key]], table)

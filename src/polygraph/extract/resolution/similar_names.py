@@ -274,8 +274,8 @@ def _of_things(
             return EQUAL
     for short, other in ((a, others), (b, words)):
         if " " not in short and _is_abbreviation(written.get(short, "")):
-            letters = acronym_letters(short)
-            if any(len(word) >= _COMPOUND for word in other) and abbreviates(letters, other):
+            abbreviation = acronym_letters(short)
+            if any(len(word) >= _COMPOUND for word in other) and abbreviates(abbreviation, other):
                 return EQUAL if len(other) > 1 else SOME
     if _begins_with_initials(first.split(), second.split()) or _begins_with_initials(
         second.split(), first.split()

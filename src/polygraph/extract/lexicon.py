@@ -11,11 +11,14 @@ _OFFICES = (
     "alderman secretary"
 )
 _MALE_KIN = " uncle"
-_MALE_ELSEWHERE = " herrn hr graf freiherr señor don señorito senhor dom signore conte господин mister"
+_MALE_ELSEWHERE = (
+    " herrn hr graf freiherr señor don señorito senhor dom signore conte господин mister meneer "
+    "mijnheer herra"
+)
 _FEMALE_ELSEWHERE = (
     "widow fru frk frøken fröken fräulein enken enkefru witwe gräfin señorita doña dona senhora signorina mme mlle "
     "veuve viuda "
-    "vedova госпожа"
+    "vedova госпожа mevrouw juffrouw rouva neiti"
 )
 _OFFICES_ELSEWHERE = (
     " bürgermeister oberbürgermeister kapitän pfarrer doktor kapten kaptein kaptajn prest pastor ordfører rektor maire "
@@ -40,6 +43,9 @@ prinsesse д-р судья граф графиня князь княгиня к�
 академик министр президент поручик отец κ κα κος δρ κύριος κυρία καθηγητής καθηγήτρια υπουργός πρωθυπουργός δικαστής
 στρατηγός bay bayan sayın doktor profesör başkan hakim paşa sultan şeyh الدكتور الدكتورة دكتور السيد السيدة الشيخ
 الأمير الأميرة الملك الملكة الرئيس الوزير القاضي الأستاذ الشيف الحاج
+vicomtesse duc duchesse herzog herzogin marqués marquesa duque duquesa marchese marchesa duca duchessa kapitein dokter
+meester koning koningin prinses graaf gravin barones freule burgemeester rechter greve grevinna grevinne hertug hertig
+hertiginna kapteeni tohtori tuomari kapitan kapitán pan pani paní hrabia hrabina капітан пан пані лікар суддя
 """
 TITLES_OF_PEOPLE = TITLES | frozenset(_TITLES_OF_PEOPLE.split())
 """Also titles that are ordinary words or names elsewhere, so that they count only before the name of a person."""
@@ -52,6 +58,21 @@ regina dronning kong царь царица принц принцесса кор�
 """
 TITLES_BEFORE_GIVEN_NAMES = frozenset(_BEFORE_GIVEN_NAMES.split())
 """Titles that stand before a given name as well (``Sir Elton``)."""
+
+_OF_WOMEN = """
+comtesse vicomtesse baronne marquise duchesse princesse reine gräfin baronin fürstin herzogin prinzessin königin
+condesa marquesa duquesa princesa reina contessa marchesa duchessa principessa regina suor sor sœur soeur schwester
+dronning prinsesse grevinna grevinne hertiginna koningin prinses gravin barones freule jueza presidenta ministra
+richterin präsidentin ministerin kommissarin ärztin présidente profesora professora doctora dottoressa professoressa
+pani paní hrabina графиня княгиня княжна царица императрица королева пані κυρία bayan الدكتورة السيدة الأميرة الملكة
+"""
+_OF_MEN = """
+comte vicomte marquis duc roi frère graf fürst herzog prinz könig bruder pater conde marqués duque príncipe rey marchese
+duca principe fra fray konge kong prins greve hertug hertig koning graaf pan hrabia граф князь царь император король пан
+κύριος bay السيد الأمير الملك الشيخ
+"""
+GENDER_OF_TITLE = {**dict.fromkeys(_OF_WOMEN.split(), "f"), **dict.fromkeys(_OF_MEN.split(), "m")}
+"""Of titles that are more than polite."""
 
 _ABBREVIATIONS = (
     "mr mrs ms dr prof capt lieut lt sgt col maj gen adm cmdr rev st jr sr mme mlle hon messrs mt ft no"

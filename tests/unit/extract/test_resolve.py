@@ -1,5 +1,6 @@
 import random
 import time
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -528,3 +529,54 @@ def test_rules_are_repeated_only_after_a_merge():
     merge_forms()
     merge_forms()
     assert begun == ["first", "second", "first", "second"]
+
+
+def test_m_before_a_surname_is_a_title_where_the_rows_are_in_french():
+    about = "Maire de la commune qui a fait construire le port avec les pêcheurs."
+    rows = [
+        ("a", "Jean Aubry", "person", about),
+        ("b", "M. Aubry", "person", "Il était dans le port avec les autres."),
+    ]
+    mentions = [
+        Mention(document=d, window=f"{d}@0", name=n, type=t, description=text) for d, n, t, text in rows
+    ]
+    assert len(set(resolve(mentions).entity_of.values())) == 1
+    english = [replace(m, description="Mayor of the town who built the port.") for m in mentions]
+    assert len(set(resolve(english).entity_of.values())) == 2
+
+
+def test_documents_that_say_the_same_of_a_given_name_at_length_are_one_choice():
+    """An imported graph has what is said of an entity in each of its documents."""
+    host = "Host of a podcast about growth, careers, startups, metrics, leadership, pricing and hiring."
+    mentions = [
+        mention
+        for n in range(12)
+        for mention in (
+            Mention(document=f"{n:02}", window=f"{n:02}@0", name="Lenny", type="person", description=host),
+            Mention(
+                document=f"{n:02}", window=f"{n:02}@0", name=f"Guest {n}", type="person", description="Guest."
+            ),
+        )
+    ]
+    mentions += [
+        Mention(
+            document="x",
+            window="x@0",
+            name="Lenny Rachitsky",
+            type="person",
+            description="Host of a podcast.",
+        ),
+        Mention(document="x", window="x@0", name="Guest 1", type="person", description="Guest."),
+        Mention(document="y", window="y@0", name="LENNY", type="code", description="A code for a discount."),
+    ]
+    entity_of = resolve(mentions).entity_of
+    assert {entity_of[m.window, m.name] for m in mentions if m.name.startswith("Lenny")} == {
+        "lenny rachitsky"
+    }
+    assert entity_of["y@0", "LENNY"] != "lenny rachitsky"
+
+
+def test_a_woman_and_a_man_of_one_noble_name_are_two():
+    rows = [("a", "comtesse de Morval"), ("b", "comte de Morval")]
+    mentions = [Mention(document=d, window=f"{d}@0", name=n, type="person") for d, n in rows]
+    assert len(set(resolve(mentions).entity_of.values())) == 2

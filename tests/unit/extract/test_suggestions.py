@@ -4,6 +4,7 @@ import pytest
 
 from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.extract.resolution.resolve import resolve
+from polygraph.text.normalize import normalize_name
 
 
 def undecided(*rows):
@@ -97,8 +98,117 @@ def test_a_name_that_is_described_as_that_of_its_neighbour_is_asked_about():
     )
     assert decisions(*rows)[1] == {frozenset({"bundesanstalt für moorkunde", "bfmk"}): "undecided"}
     # Of two neighbours of its kind it may be either.
+    rows = (rows[0], ("a", "Torf", "organization", "Abbreviation of the institute."))
     _, pairs = decisions(*rows, ("a", "Ostrava Polder", "organization", "Club."))
     assert "undecided" not in pairs.values()
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "type_", "description"),
+    [
+        ("Osvaldo Ribera", "el Zurdo", "person", "Apodo de Osvaldo Ribera."),
+        ("Kansallislaitos", "Kela", "organization", "Kansallislaitoksen lyhenne."),
+        ("Галина Петровна Лужина", "Галя", "person", "Домашнее имя Галины Петровны."),
+        ("东湖大学附属医院", "东湖医院", "organization", "东湖大学附属医院的简称。"),
+        ("Halcyon", "T-41", "ship", "The liner Halcyon."),
+    ],
+)
+def test_a_name_that_is_described_as_another_name_in_any_language_is_asked_about(
+    name, other, type_, description
+):
+    rows = (
+        ("a", name, type_, "Known in the town."),
+        ("a", other, type_, description),
+        ("a", "Wallace Orme", type_, "Has nothing to do with it."),
+    )
+    assert decisions(*rows)[1] == {frozenset({normalize_name(name), normalize_name(other)}): "undecided"}
+
+
+def test_a_relation_that_says_nickname_does_not_keep_two_names_apart():
+    rows = (("a", "Willem Kram", "person", "Captain."), ("a", "Roodbaard Kram", "person", "Sailed out."))
+    for predicate, expected in (("on lempinimi", {"undecided"}), ("on poika", set())):
+        _, pairs = decisions(*rows, relations=[("a", "Roodbaard Kram", predicate, "Willem Kram")])
+        assert set(pairs.values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "type_"),
+    [
+        ("Bürgerliches Gesetzbuch", "BGB", "law"),  # letters inside of words
+        ("Ministry of Trade", "MoT", "organization"),
+        ("National Groundwater Institute", "NGI Bhopal", "organization"),
+        ("Harlow v. Pike", "Harlow v. Pike [1987]", "case"),
+        ("Vessin Treaty of 1921", "Second Vessin Treaty", "treaty"),
+        ("Ruta Jonaitis", "rjonaitis", "person"),
+        ("Karel IV.", "Charles IV", "person"),
+        ("Pliny the Younger", "Plinius der Jüngere", "person"),
+    ],
+)
+def test_more_forms_of_one_name_are_asked_about(first, second, type_):
+    about = "Known for the bridge of Ostrava."
+    rows = (("a", first, type_, about), ("b", second, type_, about))
+    assert len(decisions(*rows)[1]) == 1
+
+
+def test_an_initial_of_a_genus_beside_two_of_them_is_asked_about():
+    rows = tuple(
+        ("a", name, "organism", "Bacterium.") for name in ("Escherichia coli", "E. coli", "Bordela coli")
+    )
+    assert decisions(*rows)[1] == {frozenset({"escherichia coli", "e coli"}): "undecided"}
+
+
+def test_what_belongs_to_a_name_is_not_asked_about():
+    about = "Stands in the story of the winter."
+    rows = (
+        ("a", "Wexley", "place", about),
+        ("b", "Wexley's Gate", "place", about),
+        ("c", "Wexley's Mill", "place", about),
+    )
+    assert decisions(*rows)[1] == {}
+
+
+def test_an_abbreviation_beside_its_only_long_name_is_asked_about():
+    rows = (
+        ("a", "Bürgerliches Gesetzbuch", "law", "In force since 1900."),
+        ("a", "BGB", "law", "Cited by the court."),
+    )
+    assert set(decisions(*rows)[1].values()) == {"undecided"}
+    two = ("a", "Bergisches Gesetzbuch", "law", "Older.")
+    assert decisions(*rows, two)[1] == {}
+
+
+def test_a_general_name_is_asked_about_beside_one_or_two_names_of_its_kind():
+    rows = (
+        ("a", "Meridian Foods", "organization", "Maker of peas."),
+        ("a", "The company", "organization", "Founded in 1961."),
+        ("b", "Brannock Mills", "organization", "Chain of bakeries."),
+        ("b", "the company", "organization", "Sells bread."),
+    )
+    _, pairs = decisions(*rows)
+    assert pairs[frozenset({"company", "meridian foods"})] == "undecided"
+    assert pairs[frozenset({"company", "brannock mills"})] == "undecided"
+    # The two companies are presumed to be one, as where nobody is asked.
+    assert pairs[frozenset({"company"})] == "presumed"
+    more = [("a", f"{name} Works", "organization", "Firm.") for name in ("Corve", "Denholm", "Threave")]
+    assert frozenset({"company", "meridian foods"}) not in decisions(*rows, *more)[1]
+
+
+def test_namesakes_of_years_far_apart_are_asked_about():
+    rows = (
+        ("a", "HMS Petrel", "ship", "Ship launched in 1741."),
+        ("b", "HMS Petrel", "ship", "Ship launched for the navy in 1804."),
+    )
+    assert set(decisions(*rows)[1].values()) == {"presumed"}
+    near = (rows[0], ("b", "HMS Petrel", "ship", "Ship launched for the navy in 1744."))
+    assert decisions(*near)[1] == {}
+
+
+def test_a_body_described_with_the_words_of_another_name_is_asked_about():
+    rows = (
+        ("a", "თბილისის სასამართლო", "court", "Maritime court in Tbilisi."),
+        ("b", "Tbilisi Maritime Court", "court", "Freed a crew."),
+    )
+    assert set(decisions(*rows)[1].values()) == {"undecided"}
 
 
 SURNAMES = (

@@ -1,6 +1,7 @@
 """Asking a chat model about names that the rules leave undecided."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -224,6 +225,15 @@ def test_the_pairs_with_the_most_mentions_are_asked_about_first():
     found = resolved(["a", "b", "c", "d"], [0, 1, 2, 3, 3], [pair("a", "b"), pair("a", "c"), pair("c", "d")])
     assert [each.entities for each in choose_pairs(found, 2)] == [("c", "d"), ("a", "b")]
     assert choose_pairs(found, 0) == []
+
+
+def test_a_small_entity_counts_as_much_beside_a_large_one_and_likely_pairs_come_first():
+    rows = [0] * 9 + [1, 2, 2, 3, 3]
+    found = resolved(["a", "b", "c", "d"], rows, [pair("a", "b"), pair("c", "d")])
+    assert [each.entities for each in choose_pairs(found, 2)] == [("c", "d"), ("a", "b")]
+    said = replace(pair("c", "d"), rule="equated by text")
+    found = resolved(["a", "b", "c", "d"], [0, 1, 2, 3], [pair("a", "b"), said])
+    assert [each.entities for each in choose_pairs(found, 2)] == [("c", "d"), ("a", "b")]
 
 
 def test_answers_merge_into_the_entity_with_more_mentions_and_never_across_a_pair_that_is_apart():

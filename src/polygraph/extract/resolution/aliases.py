@@ -21,6 +21,7 @@ from polygraph.text.language import FUNCTION_WORDS
 
 _NOT_IN_ACRONYMS_WORDS = """
 of the and for de la in on at to an der die das und für von du des le les et pour el los las y del da do das dos e
+l d per dell dello della delle degli nel nella al alla allo zu zur zum am im aan van voor och til för av af
 """
 _NOT_IN_ACRONYMS = frozenset(_NOT_IN_ACRONYMS_WORDS.split())
 _NOT_IN_PEOPLE = (FUNCTION_WORDS["en"] | {"s"}) - frozenset(["i", "a", "will", "may", "do", "so", "an"])

@@ -24,6 +24,7 @@ from polygraph.extract.lexicon import (
 from polygraph.extract.resolution.attributes import STEM, Attributes
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_class, kind_of_type, kinds_conflict
 from polygraph.extract.resolution.name_parts import SUFFIX_OF_NUMBER, SUFFIXES, NameParts, fold, gender_of
+from polygraph.extract.resolution.other_names import says_name
 from polygraph.extract.resolution.regions import COUNTRY_OF_ADJECTIVE
 from polygraph.extract.resolution.sentence_attributes import extract_attributes, occupation
 from polygraph.text.language import FUNCTION_WORDS
@@ -263,7 +264,9 @@ def _describe_thing(found: Attributes, type_: str, head: list[str], text: str) -
     found.classes = frozenset(classes)
     if found.kind in ("work", "software") and (maker := _MADE_BY.search(text)):
         found.creators = frozenset([fold(normalize_name(maker.group(1)))])
-    nationality = {COUNTRY_OF_ADJECTIVE[word] for word in folded if word in COUNTRY_OF_ADJECTIVE}
+    # ``Former English name of the city`` does not lie in England.
+    adjectives = () if says_name(text) else folded
+    nationality = {COUNTRY_OF_ADJECTIVE[word] for word in adjectives if word in COUNTRY_OF_ADJECTIVE}
     where = {*_places_in_head(text), *_place_before_noun(text)} if classes else set()
     found.within = frozenset(nationality | where)
 

@@ -8,11 +8,13 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from polygraph.arrays import Array, distinct
-from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.resolution.attributes import STEM, Attributes
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.constraints import ConstraintKey
+from polygraph.extract.resolution.general_names import is_general
+from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, TYPE_WORDS
 from polygraph.extract.resolution.mention_table import MentionTable
-from polygraph.extract.resolution.name_parts import NameParts
+from polygraph.extract.resolution.name_parts import NameParts, fold
 
 _MAX_ENTITIES_PER_NAME = 50
 _MAX_PAIRWISE = 40
@@ -23,10 +25,17 @@ _NO_ATTRIBUTES = Attributes()
 _MAX_DOUBTED = 12
 """Mentions of a name that is split only to ask; of a name with more, somebody is well known."""
 _DOUBTED = frozenset(["person", "organization", "work", "ship", "software", "object", "game"])
+_CLASS_STEMS = frozenset(fold(word)[:STEM] for word in TYPE_WORDS | CLASS_OF_NOUN.keys())
+"""Stems of words that say of which kind a thing is, as all of its name are."""
+_MANY_WORDS = 6
+"""Words of what two documents say of a name that are not equal by chance."""
+_MANY_YEARS = 25
+"""Years between two things of one name that make one doubt that they are one."""
 _MAX_PEOPLE = 3
 """Clusters into which it is split."""
 _CONSTRAINT = "constraint of the user"
 _STATED = "related as two in one text"
+_GENERAL = "a general name in two documents"
 _MANY = 3
 """Mentions of one kind against which a lone vote for another does not count."""
 
@@ -135,6 +144,9 @@ def _split_doubtful(base: str, group: Array, table: MentionTable) -> tuple[list[
 
     None if there is one only, or so many that the name is a common one.
     """
+    if is_general(base):
+        local = _local_clusters(base, group, table)
+        return (local, _GENERAL) if 1 < len(local) <= _MAX_PEOPLE else None
     mentions = _mentions(base, group, table.attribute_ids[group], table)
     kinds = {m.attributes.kind for m in mentions}
     is_role = "person" in kinds and " " not in base and base.isascii()
@@ -147,10 +159,18 @@ def _split_doubtful(base: str, group: Array, table: MentionTable) -> tuple[list[
 
 
 def _local_clusters(base: str, group: Array, table: MentionTable) -> list[Cluster]:
-    """Return a cluster for each name and document."""
+    """Return a cluster for each name and document; one for documents that say the same of it at length.
+
+    The rows of an imported graph have what is said of an entity in all its documents.
+    """
     rows: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for row, document in zip(group.tolist(), table.document(group).tolist(), strict=True):
-        rows[document, table.name(row).key].append(row)
+    documents = table.document(group).tolist()
+    first_with: dict[tuple[int, str], int] = {}
+    for row, document in zip(group.tolist(), documents, strict=True):
+        number, name = int(table.attribute_ids[row]), table.name(row).key
+        if len(table.attributes(number).words) >= _MANY_WORDS:
+            document = first_with.setdefault((number, name), document)  # noqa: PLW2901
+        rows[document, name].append(row)
     found = []
     for key in sorted(rows):
         mentions = _mentions(base, np.array(rows[key]), table.attribute_ids[rows[key]], table)
@@ -295,8 +315,8 @@ def _assign(
         fitting: list[_PartialCluster] = []
         for cluster in clusters:
             conflict = _conflict(mention, cluster, table, with_offices=with_offices and len(clusters) == 1)
-            if doubts and not conflict and not _evidence(mention, cluster) and mention.attributes.words:
-                conflict = "nothing in common"
+            if doubts and not conflict:
+                conflict = _doubt(mention, cluster)
             if conflict:
                 reason = reason or conflict
             else:
@@ -371,6 +391,22 @@ def _evidence(mention: _Mention, cluster: _PartialCluster) -> int:
         (ours.words & theirs.words, 1),
     )
     return 4 * (mention.document in cluster.documents) + sum(n * min(len(some), 3) for some, n in shared)
+
+
+def _doubt(mention: _Mention, cluster: _PartialCluster) -> str:
+    """Return why a mention may not be in a cluster although nothing conflicts, or an empty string."""
+    if not mention.attributes.words or mention.document in cluster.documents:
+        return ""
+    evidence = _evidence(mention, cluster)
+    words = mention.attributes.words & cluster.attributes.words
+    if not evidence or (evidence == min(len(words), 3) and words <= _CLASS_STEMS):
+        return "nothing in common"
+    ours, theirs = mention.attributes, cluster.attributes
+    distance = min((abs(x - y) for x in ours.years for y in theirs.years), default=0)
+    is_thing = "person" not in (ours.kind, theirs.kind)
+    if is_thing and distance > _MANY_YEARS and not mention.context_names & cluster.context_names:
+        return f"of {min(ours.years)} and of {min(theirs.years)}"
+    return ""
 
 
 def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, *, with_offices: bool) -> str:

@@ -4,6 +4,7 @@ They depend on the document alone, so they are computed once per document and ke
 """
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,9 +20,11 @@ from polygraph.extract.resolution.records import RULES, Mention, NameRelation
 from polygraph.extract.resolution.regions import place_in_english, region
 from polygraph.extract.resolution.sentence_attributes import extract_attributes, mentions_namesake
 from polygraph.extract.resolution.statements import LISTED, Statements, WindowName, read_statements
+from polygraph.text.language import detect_language
 
 MAX_CONTEXT_NAMES = 40
 """Context names kept per window."""
+_MONSIEUR = re.compile(r"M\. (?=\w{2})")
 _NO_ATTRIBUTES = Attributes().to_json()
 COLUMNS: Mapping[str, str] = {
     "window": "i",
@@ -68,6 +71,8 @@ def extract_features(
         WindowName(m, parts := split_typed_name(m.name, m.type), parts.base)
         for m in _one_per_window_and_name(ordered)
     ]
+    if by_model:
+        _read_monsieur(items)
     statements = read_statements(items, relations) if by_model else Statements()
     _apply_aliases(document, items, constraints, statements, by_model=by_model)
     known = {fold(item.base) for item in items}
@@ -112,6 +117,17 @@ def extract_features(
         links = statements.links.get(n)
         columns["links"].append(json.dumps(links, ensure_ascii=False) if links else None)
     return [(item.mention.window, item.mention.name) for item in items], columns
+
+
+def _read_monsieur(items: Sequence[WindowName]) -> None:
+    """Read ``M.`` before a surname as a title where the rows are in French."""
+    named = [item for item in items if _MONSIEUR.match(item.mention.name) and item.parts.words[:1] == ("m",)]
+    if not named or detect_language(" ".join(item.mention.description for item in items)) != "fr":
+        return
+    for item in named:
+        parts = split_typed_name(_MONSIEUR.sub("monsieur ", item.mention.name), item.mention.type)
+        item.parts = replace(parts, key=item.parts.key)
+        item.base = item.parts.base
 
 
 def _one_per_window_and_name(ordered: Iterable[Mention]) -> list[Mention]:

@@ -22,12 +22,15 @@ _KINDS = {
     "area ort stadt land gebäude lieu ville pays endroit lugar ciudad país luogo città paese cidade plaats stad "
     "sted by plats paikka miejsce место город страна 地点 地點 場所 地名 城市 都市 国 مكان مدينة 장소 도시 "
     "τόπος πόλη yer şehir facility gpe",
-    "organization": "organization organisation company firm institution agency club team band group orchestra choir "
+    "organization": "organization organisation company firm institution institute foundation association society "
+    "committee council commission board federation league agency club team band group orchestra choir "
     "party union government university school corporation newspaper regiment family dynasty clan tribe ministry "
     "department court "
     "firma unternehmen verein behörde entreprise société association empresa "
     "compañía organización organização organizzazione azienda società organisatie bedrijf organisasjon selskap "
-    "företag organisaatio yritys organizacja организация компания 组织 組織 会社 公司 機関 منظمة شركة 조직 회사 "
+    "företag organisaatio yritys organizacja организация компания "
+    "фирма предприятие общество фірма компанія організація společnost podnik vállalat "
+    "组织 組織 会社 公司 機関 منظمة شركة 조직 회사 "
     "οργανισμός οργάνωση kurum şirket",
     "ship": "ship vehicle vessel boat aircraft airplane plane train car rocket spacecraft locomotive submarine schiff "
     "fahrzeug navire bateau véhicule barco buque vehículo nave veicolo navio veículo schip skip fartøy skepp laiva "
@@ -55,6 +58,8 @@ _KINDS = {
     "game": "game sport spiel jeu juego gioco jogo",
 }
 _KIND_OF_TYPE = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
+TYPE_WORDS = frozenset(_KIND_OF_TYPE)
+"""Words of several languages that name a kind."""
 _GENERAL_WORDS = """
 concept event date quantity time number idea topic conceito concepto begriff ereignis événement evento concetto
 понятие событие 概念 事件 出来事

@@ -131,8 +131,15 @@ class MentionTable:
         """
         self.rule[rows] = RULES.index(rule)
         self.score[rows] = np.minimum(self.score[rows], score) if at_most else score
-        for row in self.first_of_each_spelling(rows) if evidence else ():
+        for row in self._reported(rows, rule) if evidence else ():
             self._evidence[row] = evidence
+
+    def _reported(self, rows: Array, rule: Rule) -> list[int]:
+        """Return the rows of which a merge is reported: the first of each spelling, for aliases in each document."""
+        if rule != "alias in document":
+            return self.first_of_each_spelling(rows)
+        places = self.written[rows].astype(np.int64) * len(self.documents) + self.document(rows)
+        return [int(row) for row in rows[np.unique(places, return_index=True)[1]]]
 
     def evidence(self, row: int) -> str:
         """Return what the merge of a row rests on, if something was recorded for the first row of its spelling."""

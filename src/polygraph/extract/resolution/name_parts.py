@@ -9,6 +9,7 @@ from functools import lru_cache
 from polygraph.extract.lexicon import (
     COMPANY_FORMS,
     FEMALE_TITLES,
+    GENDER_OF_TITLE,
     MALE_TITLES,
     MEN,
     OCCUPATIONS,
@@ -22,8 +23,14 @@ from polygraph.text.normalize import normalize_name
 
 _YOUNGER = ("jr", "junior", "jun", "sohn", "fils", "filho", "hijo")
 _ELDER = ("sr", "senior", "sen", "vater", "père")
-_YOUNGER_PHRASES = "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j"
-_ELDER_PHRASES = "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä"
+_YOUNGER_PHRASES = (
+    "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j,d y,de jonge,"
+    "nuorempi,młodszy,mladší,младший,молодший,ο νεότερος"
+)
+_ELDER_PHRASES = (
+    "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä,d æ,"
+    "de oude,vanhempi,starszy,starší,старший,ο πρεσβύτερος"
+)
 SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
 """Generational suffixes, each with ``elder`` or ``younger``."""
 SUFFIX_OF_NUMBER = {"i": "elder", "ii": "younger"}
@@ -33,6 +40,8 @@ _PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.spli
 }
 _YOUNG = frozenset(["young", "junge", "jeune", "joven", "giovane"])
 _OLD = frozenset(["old", "alte", "vieux", "viejo", "vecchio"])
+_ARTICLES = frozenset(["a", "o", "el", "la", "le", "il", "lo", "der", "die", "den", "de", "het"])
+"""Before a title that is no name without it (``la jueza Robledo``)."""
 _APPOSED = (
     OCCUPATIONS
     | TITLES
@@ -139,6 +148,15 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
     words = key.split()
     first, last, suffix = 0, len(words), ""
     capital = is_capitalized(name)
+    if (
+        len(words) > 2
+        and words[0] in _ARTICLES
+        and words[1] in known
+        and words[2] not in ("of", "de", "di", "von")
+    ):
+        first, skipped = 1, 1
+    else:
+        skipped = 0
     while (
         capital
         and first < last - 1
@@ -146,7 +164,7 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
         and words[first + 1] not in ("of", "the", "and", "s")
     ):
         first += 1
-    titles = frozenset(words[:first])
+    titles = frozenset(words[skipped:first])
     if last - first > 1 and words[last - 1] in SUFFIXES:
         suffix, last = SUFFIXES[words[last - 1]], last - 1
     elif last - first > 2 and (phrase := _PHRASES.get(tuple(words[last - 2 : last]))):
@@ -199,5 +217,7 @@ def gender_of(name: NameParts) -> str:
         return "f"
     if name.titles & MALE_TITLES:
         return "m"
+    if title := next((GENDER_OF_TITLE[t] for t in sorted(name.titles) if t in GENDER_OF_TITLE), ""):
+        return title
     given = name.words[0] if len(name.words) > 1 else ""
     return "m" if given in MEN else "f" if given in WOMEN else ""

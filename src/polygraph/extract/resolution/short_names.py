@@ -6,7 +6,7 @@ one of them; without such evidence the name stays an entity of its own.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -31,6 +31,8 @@ _MAX_PRESUMED = 3
 """Clusters of one short name that a model is asked about where nothing speaks for the only longer name."""
 _MAX_LISTED = 3
 """Longer names for which the reasons against a merge are listed."""
+_MANY, _MOST = 10, 0.75
+"""Mentions, and share of the mentions of a given name, with which the rest go where they are."""
 _MAX_LEFT = 20
 """Clusters of one short name that others of it are compared with."""
 
@@ -148,6 +150,9 @@ def _assign(
     """
     is_person, table = rule == "alias in document", merger.table
     candidates = merger.roots(sorted(names))
+    if is_person:
+        # A ship or a work with the longer name is no second bearer of the surname.
+        candidates = [m for m in candidates if _is_person(merger.clusters[m])]
     if len(candidates) > _MAX_CANDIDATES:
         return  # so common a name says nothing
     open_ = [
@@ -172,6 +177,7 @@ def _assign(
             if m != n:
                 merger.keep_apart(n, m)
     choices = []
+    sizes = {n: merger.clusters[n].size for n in open_}
     for n in open_:
         possible = [
             m
@@ -201,6 +207,8 @@ def _assign(
             merger, n, ranked, rule, certain=certain, is_few=len(choices) <= _MAX_PRESUMED
         ):
             left.append(n)
+    if is_given and len(candidates) == 1 and table.by_model:
+        left = _merge_with_most(merger, left, sizes, candidates[0])
     _merge_left(merger, left, least=_NEAR if len(candidates) > 1 else 0.0)
 
 
@@ -233,8 +241,30 @@ def _merge_nearest(
     ):
         return True
     for _, _, m in ranked[:3]:
-        merger.leave_undecided(n, m, rule, "several of this name")
+        merger.leave_undecided(
+            n, m, rule, "several of this name" if len(ranked) > 1 else "too little in common"
+        )
     return False
+
+
+def _merge_with_most(merger: Merger, left: list[int], sizes: Mapping[int, int], long: int) -> list[int]:
+    """Merge what is left of a given name of which most mentions are the only longer name; return what is still left.
+
+    Args:
+        merger: of the clusters.
+        left: clusters of the given name.
+        sizes: of all clusters of the given name, before they merged.
+        long: the cluster of the longer name.
+    """
+    joined = [n for n in sizes if merger.root(n) == merger.root(long)]
+    if sum(sizes[n] for n in joined) < max(_MANY, _MOST * sum(sizes.values())):
+        return left
+    return [
+        n
+        for n in left
+        if not _may_bear(merger, n, merger.root(long), is_person=True)
+        or not merger.merge(n, long, "alias in document", 0.7, "as most mentions of the name")
+    ]
 
 
 def _merge_left(merger: Merger, left: Sequence[int], *, least: float) -> None:

@@ -14,6 +14,7 @@ from polygraph.extract.lexicon import GENERIC_HEADS, OCCUPATIONS, TITLES, TYPE_O
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.name_parts import NameParts, fold
+from polygraph.extract.resolution.other_names import is_only_name, names_said, says_name, says_name_in
 from polygraph.extract.resolution.predicates import kind_of_predicate
 from polygraph.extract.resolution.records import Mention, NameRelation, Rule
 from polygraph.extract.resolution.regions import place_in_english
@@ -65,16 +66,11 @@ _ONLY_WORDS = bytes(
     code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)
 ) + bytes(128)
 """Replaces all but the words of a text in ASCII."""
-_IS_NAME = re.compile(
-    r"(?:the |an? |its |his |her |their )?(?:[\w-]+ ){0,3}"
-    r"(?:name|nickname|abbreviation|acronym|initials|pseudonym|alias|spelling|form|translation)(?: in [\w-]+)?"
-    r" (?:of|for)\b",
-    re.I,
-)
-"""How a description begins that says of what its name is another name, but perhaps not by name."""
-_SHORT = 2
-"""Letters of words that do not tell of which name a description speaks."""
 _MAX_WORDS = 6
+_MAX_TEXT = 80
+"""Characters of a predicate or a description that are kept."""
+_OFTEN_NAMED = frozenset(["", "person", "place", "organization"])
+"""Kinds of things that descriptions often name beside others of their kind."""
 _NEVER_EQUATED = frozenset(["date", "event", "quantity", "time", "number"])
 
 
@@ -134,12 +130,14 @@ def read_statements(names: Sequence[WindowName], relations: Iterable[NameRelatio
             found.creators[j].add(fold(source.parts.base))
         equates = kind == "equates" or (kind == "becomes" and _are_names(source, target))
         link = EQUATES if equates and _may_be_one(source, target) else APART
+        if link == APART and kind == "other" and says_name_in(relation.predicate):
+            link = MAYBE if _are_of_one_kind(source, target) else APART
         if (min(i, j), max(i, j), link) in seen or (
             link == APART and not _comparable(source.parts, target.parts)
         ):
             continue
         seen.add((min(i, j), max(i, j), link))
-        found.links[min(i, j)].append((max(i, j), link, relation.predicate[:80]))
+        found.links[min(i, j)].append((max(i, j), link, relation.predicate[:_MAX_TEXT]))
         if link == APART:
             keys = ((a, b) for a in (source.parts.key, source.base) for b in (target.parts.key, target.base))
             found.apart_keys.update(frozenset(pair) for pair in keys if pair[0] != pair[1])
@@ -176,26 +174,36 @@ def _add_described_names(
 ) -> None:
     """Add what a name may be where its description only says that it is one: ``Abbreviation of the institute``.
 
-    It is that of the names of its kind that the description has a word of, or the only one of its kind.
+    It is that of the name of its kind that the description speaks of, or the only one of its kind.
     """
     for i, name in enumerate(names):
         text = name.mention.description
-        if not (match := _IS_NAME.match(text)):
+        said = says_name(text)
+        if not said and (len(text) > _MAX_TEXT or kind_of_type(name.mention.type) in _OFTEN_NAMED):
             continue
         others = [
             j
             for j, other in enumerate(names)
             if other.mention.window == name.mention.window
             and name.parts.key != other.parts.key
-            and kind_of_type(other.mention.type) == kind_of_type(name.mention.type) != ""
+            and _are_of_one_kind(name, other)
         ]
-        said = set(normalize_name(text[match.end() :]).split())
-        named = [j for j in others if not said.isdisjoint(w for w in names[j].parts.words if len(w) > _SHORT)]
+        named = [others[n] for n in names_said(text, [names[j].parts.words for j in others])]
+        if not said:
+            # ``The liner Halcyon``
+            others = []
+            named = [j for j in named if is_only_name(text, names[j].parts.words)]
         if len(some := named or others) == 1:
             pair = (min(i, some[0]), max(i, some[0]))
             if not {(*pair, EQUATES), (*pair, APART), (*pair, MAYBE)} & seen:
                 seen.add((*pair, MAYBE))
-                found.links[pair[0]].append((pair[1], MAYBE, match.group()))
+                found.links[pair[0]].append((pair[1], MAYBE, text[:_MAX_TEXT]))
+
+
+def _are_of_one_kind(a: WindowName, b: WindowName) -> bool:
+    """Return whether the types of two names are of one kind, or one type that is of none."""
+    first, second = (kind_of_type(name.mention.type) or name.mention.type for name in (a, b))
+    return first == second != "" and first not in _NEVER_EQUATED
 
 
 # A sentence describes every name in it.

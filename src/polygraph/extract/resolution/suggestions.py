@@ -7,19 +7,20 @@ text together and conflict in nothing.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
-from itertools import combinations
+from itertools import combinations, product
 
-from polygraph.extract.resolution.kinds import kind_of_type
+from polygraph.extract.resolution.attributes import STEM
+from polygraph.extract.resolution.general_names import is_general
+from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_type
 from polygraph.extract.resolution.merger import Comparison, Merger
 from polygraph.extract.resolution.romanize import is_other_script
 from polygraph.extract.resolution.similar_names import EQUAL, HALF, SOME, content_words, similar_names
-from polygraph.extract.resolution.statements import MAYBE
+from polygraph.extract.resolution.text_suggestions import asked_kind, suggest_from_texts
 
 _MAX_BLOCK = 15
 """Names that share a context name or a word; larger blocks say too little."""
 _MAX_SUGGESTIONS = 3
 """Pairs for one name, those with most in common first."""
-_SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
 _ENOUGH = {EQUAL: 0.0, HALF: 0.5, SOME: 1.5}
 """Evidence that a pair needs, by how alike its names are."""
 _MAX_NAMESAKES = 4
@@ -27,6 +28,15 @@ _MAX_NAMESAKES = 4
 _OTHER_SCRIPT = 1.0
 _LIKENESS = 2.0
 """How much more than evidence the likeness of names counts in the choice of pairs."""
+_SUFFIX = 1.5
+"""Evidence of two names that are both called the younger."""
+_DESCRIBED = 2.0
+"""Evidence of a name of which all words are in what is said of another one."""
+_OFTEN_DESCRIBED = frozenset(["person", "event"])
+"""Kinds of which descriptions name others."""
+_DESCRIBED_WORD = 4
+"""Letters of a word that descriptions keep."""
+_MAX_DESCRIBED = 5
 _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
 
@@ -40,10 +50,10 @@ def suggest_pairs(merger: Merger) -> None:
             # They would be one if nobody were asked, whatever each has become since.
             if merger.conflict(x, y)[0] in ("", "attributes"):
                 merger.comparisons.append(Comparison(x, y, "presumed", "same name", 0.8, reason))
-    _suggest_described(merger)
     _suggest_namesakes(merger)
     kinds = {
-        base: frozenset(_kind(merger, n) for n in numbers) - {""} for base, numbers in merger.numbers.items()
+        base: frozenset(asked_kind(merger, n) for n in numbers) - {""}
+        for base, numbers in merger.numbers.items()
     }
     kinds = {base: some for base, some in kinds.items() if some}
     alike = similar_names(kinds, _as_written(merger, kinds))
@@ -52,6 +62,10 @@ def suggest_pairs(merger: Merger) -> None:
         pair: 0.0 if likeness == EQUAL and max(n_equal[base] for base in pair) == 1 else _ENOUGH[likeness]
         for pair, likeness in alike.items()
     }
+    for a, b in alike:
+        if is_other_script(a) != is_other_script(b):
+            # A long word that sounds alike in two scripts is seldom another one.
+            needed[a, b] = min(needed[a, b], _ENOUGH[HALF])
     for (a, b), n_shared in _with_shared_context(merger, kinds).items():
         is_other = is_other_script(a) != is_other_script(b)
         # Names with a word in common were compared.
@@ -59,22 +73,10 @@ def suggest_pairs(merger: Merger) -> None:
         if is_other or (n_shared > 1 and is_unlike):
             least = _OTHER_SCRIPT if is_other else _UNLIKE
             needed[a, b] = min(least, needed.get((a, b), least))
-    found: dict[tuple[int, int], tuple[float, float, str]] = {}
-    for (a, b), least in needed.items():
-        for x in merger.roots([a]):
-            for y in merger.roots([b]):
-                if x == y or merger.side_by_side(x, y) or _kind(merger, x) != _kind(merger, y):
-                    continue
-                strength, text = merger.evidence(x, y)
-                if (a, b) not in alike and _rarely_one(merger, x, y, is_other=least == _OTHER_SCRIPT):
-                    continue
-                if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
-                    continue
-                pair = (min(x, y), max(x, y))
-                found[pair] = max(
-                    found.get(pair, (0.0, 0.0, "")),
-                    (strength - least + _LIKENESS * alike.get((a, b), 0.0), least, text),
-                )
+    described = _with_name_described(merger, kinds)
+    needed |= {pair: min(needed.get(pair, _ENOUGH[HALF]), _ENOUGH[HALF]) for pair in described}
+    suggest_from_texts(merger, alike)
+    found = _fitting(merger, needed, alike, described)
     best: dict[int, tuple[float, tuple[int, int]]] = {}
     for pair, (surplus, _, _) in found.items():
         for n in pair:
@@ -90,12 +92,71 @@ def suggest_pairs(merger: Merger) -> None:
             merger.leave_undecided(x, y, "short name", text)
 
 
-def _suggest_described(merger: Merger) -> None:
-    """Leave names undecided of which one is described as a name of something that its text also names."""
-    for first, second, link, text in merger.table.links:
-        x, y = merger.cluster_of_row(first), merger.cluster_of_row(second)
-        if link == MAYBE and x != y and not merger.conflict(x, y)[0]:
-            merger.leave_undecided(x, y, "equated by text", text)
+def _fitting(
+    merger: Merger,
+    needed: Mapping[tuple[str, str], float],
+    alike: Mapping[tuple[str, str], float],
+    described: Set[tuple[str, str]],
+) -> dict[tuple[int, int], tuple[float, float, str]]:
+    """Return the pairs of clusters that have the evidence that their names need.
+
+    Args:
+        merger: of the clusters.
+        needed: by pair of names.
+        alike: how alike names are.
+        described: names of which one is described with the words of the other.
+
+    Returns:
+        For each pair its rank, the evidence that was needed, and the evidence for readers.
+    """
+    found: dict[tuple[int, int], tuple[float, float, str]] = {}
+    for names, least in needed.items():
+        for x, y in product(merger.roots([names[0]]), merger.roots([names[1]])):
+            if x == y or merger.side_by_side(x, y) or asked_kind(merger, x) != asked_kind(merger, y):
+                continue
+            strength, text = merger.evidence(x, y)
+            strength += _SUFFIX * _of_one_generation(merger, x, y)
+            if names in described:
+                strength, text = strength + _DESCRIBED, text or "the name of one in what is said of the other"
+            is_other = least == _OTHER_SCRIPT
+            is_unlike = names not in alike and names not in described
+            if (
+                strength < least
+                or (is_unlike and _rarely_one(merger, x, y, is_other=is_other))
+                or merger.conflict(x, y)[0]
+                or merger.given_names_conflict(x, y)
+            ):
+                continue
+            pair = (min(x, y), max(x, y))
+            rank = strength - least + _LIKENESS * alike.get(names, 0.0)
+            found[pair] = max(found.get(pair, (0.0, 0.0, "")), (rank, least, text))
+    return found
+
+
+def _with_name_described(merger: Merger, kinds: Mapping[str, Set[str]]) -> set[tuple[str, str]]:
+    """Return names of one kind where one is described with all words of the other, two or more of them."""
+    described: dict[str, set[str]] = defaultdict(set)
+    for base in kinds:
+        for n in () if is_general(base) else merger.numbers[base]:
+            cluster = merger.clusters[merger.root(n)]
+            for word in cluster.attributes.words if kind_of_type(cluster.majority_type()) != "place" else ():
+                described[word].add(base)
+    found = set()
+    for base in sorted(kinds):
+        if _OFTEN_DESCRIBED & kinds[base]:
+            continue
+        words = [word for word in content_words(base) if len(word) >= _DESCRIBED_WORD]
+        if len(words) < _DESCRIBED or all(word in CLASS_OF_NOUN for word in words):
+            continue
+        others = set[str].intersection(*(described.get(word[:STEM], set()) for word in words)) - {base}
+        if len(others) <= _MAX_DESCRIBED:
+            found |= {(min(base, x), max(base, x)) for x in others if kinds[base] & kinds[x]}
+    return found
+
+
+def _of_one_generation(merger: Merger, x: int, y: int) -> bool:
+    first, second = (merger.clusters[merger.root(n)].attributes.suffix for n in (x, y))
+    return first == second != ""
 
 
 def _suggest_namesakes(merger: Merger) -> None:
@@ -110,13 +171,6 @@ def _suggest_namesakes(merger: Merger) -> None:
                 and not merger.conflict(x, y, namesakes=True)[0]
             ):
                 merger.leave_undecided(x, y, "same name", f"{text}; {reason}")
-
-
-def _kind(merger: Merger, n: int) -> str:
-    """Return the kind of a cluster, or its type where that is no kind and says something; else an empty string."""
-    type_ = merger.clusters[merger.root(n)].majority_type()
-    kind = kind_of_type(type_) or type_.casefold()
-    return "organization" if kind == "place" else "" if kind in _SAY_NOTHING else kind
 
 
 def _rarely_one(merger: Merger, x: int, y: int, *, is_other: bool) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from polygraph.errors import BadInput, MissingExtra, UserError
 from polygraph.ingest.archives import read_members
@@ -77,8 +77,7 @@ class SourceFiles:
     """What is not followed, sorted by path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadText:
+class ReadText(NamedTuple):
     """What became of one text of a file: a document, or the reason why there is none."""
 
     file: str

@@ -61,7 +61,15 @@ PARTS = (
     *("open", "held-out", "fresh", "fresh-blind", "unseen", "unseen-2", "unseen-3", "unseen-4", "unseen-5"),
     "unseen-6",
 )
-SEEN = ("open", "fresh", "unseen", "unseen-2", "unseen-3", "unseen-4", "unseen-5")  # whose errors may be looked at
+SEEN = (
+    "open",
+    "fresh",
+    "unseen",
+    "unseen-2",
+    "unseen-3",
+    "unseen-4",
+    "unseen-5",
+)  # whose errors may be looked at
 COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
 
 

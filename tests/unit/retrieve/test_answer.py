@@ -416,3 +416,17 @@ def test_a_paraphrase_is_removed_only_if_another_piece_has_clearly_more_of_its_w
     ):
         ((_, (verdict,)),) = judge_citations(text, shown)
         assert bool(verdict.removed_because) is removed, text
+
+
+def test_of_the_passages_only_those_of_cited_evidence_are_read(retrieval, index, monkeypatch):
+    read = []
+    chunks_by_id = Snapshot.chunks_by_id
+    monkeypatch.setattr(
+        Snapshot, "chunks_by_id", lambda self, ids: (read.extend(ids), chunks_by_id(self, ids))[1]
+    )
+    found = written("Mara Quill built the light [1].", retrieval, index)
+    assert [c.quote for c in found.citations] == ["Mara Quill built the light in 1871."]
+    assert read == ["a.txt:0"]
+    # A name that the cited passage does not have is looked for in the others.
+    assert written("Mara Wren built the light [1].", retrieval, index).citations == ()
+    assert set(read) == {"a.txt:0", "b.txt:0", "c.txt:0"}

@@ -172,3 +172,42 @@ def test_a_summary_of_a_model_stands_before_what_the_question_asks_for():
         .endswith("A trader of piers. He bought the barque from Tobias Wren.")
     )
     assert RowTexts(Names(), max_tokens=60).entity(hub).endswith("A trader of piers.")
+
+
+class Kept(Names):
+    """An index whose kept values outlive a question, and what was read of it."""
+
+    def __init__(self):
+        self._kept = KeptRows(100)
+        self.read = []
+
+    def kept(self, name, most):
+        return self._kept
+
+    def dates(self, documents):
+        self.read += documents
+        return super().dates(documents)
+
+
+def test_a_line_that_any_question_would_give_is_written_once_and_one_that_a_question_chose_for_each():
+    index = Kept()
+    short, hub = (
+        replace(entity(*said), id=i)
+        for i, said in (
+            ("short", [("Owns a ship.", "a:0")]),
+            ("hub", [(f"He sold his pier number {n} to a chandler.", f"b{n}:0") for n in range(12)]),
+        )
+    )
+    rows = [
+        short,
+        replace(hub, descriptions=(*hub.descriptions, Description("He bought the barque.", "c:0"))),
+    ]
+    first = RowTexts(index, "Who bought the barque?", max_tokens=60).entities(rows)
+    assert index.read.count("a") == 1
+    second = RowTexts(index, "Who sold pier number 7?", max_tokens=60).entities(rows)
+    assert index.read.count("a") == 1
+    assert first[0] == second[0] == RowTexts(Names()).entity(short)
+    assert "barque" in first[1]
+    assert "number 7" in second[1]
+    # A row that was read in part is another one.
+    assert RowTexts(index, max_tokens=60).entity(replace(short, descriptions=())) == "Papa (person)"

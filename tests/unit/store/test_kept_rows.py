@@ -53,6 +53,9 @@ def test_a_new_state_of_an_index_is_read_afresh_and_a_filter_sees_its_own(tmp_pa
         assert [e.id for e in within] == [e.id for e in everything]
         assert within != everything
         assert first.entities(range(first.n_entities)) == everything
+        derived = first.kept("squares", 9).read([3], lambda keys: {n: n * n for n in keys})
+        assert first.kept("squares", 9).read([3], lambda _: {}) == derived
+        assert first.where({"id": "a*"}).kept("squares", 9).read([3], lambda _: {}) == {}
         (tmp_path / "a.txt").write_text("Mara Quill sold the lamp.")
         index.add(tmp_path / "a.txt")
         second = index.snapshot()

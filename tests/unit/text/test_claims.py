@@ -1,8 +1,12 @@
 """What speaks against a claim in the text that it cites."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from polygraph.text.claims import contradiction, numbers
+from polygraph.text.claims.repeats import sentences
+from polygraph.text.claims.tokens import most_tokens, tokens
 
 SHOWN = (
     "The Alder Mill was built in 1817 by Thora Lindqvist. It ground 1,250,000 sacks, 340 tonnes a year, for seventeen "
@@ -243,3 +247,31 @@ def test_two_people_around_one_verb_that_changed_places_are_found():
 
 def test_a_negation_that_holds_for_a_time_is_none():
     assert contradiction("The bridge was not opened before June", "The bridge was opened in June.") == ""
+
+
+WORDS = st.sampled_from(
+    ["The", "parties", "sold", "selling", "mill's", "Mara", "Quill", "O'Neil’s", "1871", "ten", "Été", "of"]
+)
+SENTENCES = st.lists(WORDS, min_size=1, max_size=9).map(lambda words: f"{' '.join(words)}.")
+
+
+@given(SENTENCES, st.lists(SENTENCES, max_size=4).map(" ".join))
+def test_a_sentence_has_no_more_tokens_of_a_claim_than_are_reckoned_without_reading_it(claim, shown):
+    said = tokens(claim)
+    for sentence, most in zip(sentences(shown), most_tokens(said, shown), strict=True):
+        there = {token.key for token in tokens(sentence)}
+        assert sum(token.key in there for token in said) <= most
+
+
+def test_of_hundreds_of_sentences_a_claim_is_compared_word_by_word_with_few():
+    names = [
+        f"{first}{last}" for first in ("Mar", "Tob", "Ska", "Wren", "Hal") for last in "abcdefghijklmnop"
+    ]
+    pairs = [(a, b) for a in names for b in names[:5] if a != b]
+    told = [
+        f"In the old harbour {a} Vane paid {b} Orme for {n + 100} days." for n, (a, b) in enumerate(pairs)
+    ]
+    shown = " ".join(told)
+    tokens.cache_clear()
+    assert contradiction(told[200], shown) == ""
+    assert tokens.cache_info().misses < 10

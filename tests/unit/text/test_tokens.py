@@ -1,20 +1,32 @@
-"""Tokens are counted as the vocabulary encodes ordinary text, whatever the text contains."""
+"""Tokens are counted as the vocabulary encodes ordinary text, whatever the text contains and what was counted before."""
 
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from splintr import Tokenizer
 
-from polygraph.text.tokens import count_many, count_tokens
+from polygraph.text import tokens
+from polygraph.text.tokens import count_many, count_tokens, truncate
 
 ENCODING = Tokenizer.from_pretrained("o200k_base")
 CHARACTERS = "abc XYZ\n\t09.,<|>/_-'\"éß中文\U0001f600\u0301\u200d\ufeff\x85\x00"
+PIECES = [
+    "The", "tide", "Orme's", "1890", "12345", "é", "日本", "—", "…", "/", "_", "'", "(", ")", ".", ". ", " ", " ", "  ",
+    "\n", "\t", "\u00a0", "\u200b", "\u0301", "😀", "e.g. ", ".'s", "\ud800",
+]  # fmt: skip
 
 
 def test_counts_are_those_of_the_encoded_text():
     chance = random.Random(0)
     texts = ["".join(chance.choices(CHARACTERS, k=chance.randrange(60))) for _ in range(2_000)]
     assert count_many(texts) == [len(ENCODING.encode_ordinary(text)) for text in texts]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_a_text_has_as_many_tokens_as_when_it_is_encoded_whole(text):
+    assert count_tokens(text) == tokens._count(text)
 
 
 @pytest.mark.parametrize("special", ENCODING.special_tokens())
@@ -26,3 +38,8 @@ def test_a_special_token_in_a_text_is_text(special):
 def test_half_a_surrogate_pair_counts_as_a_question_mark():
     assert count_tokens("tide\ud800") == count_tokens("tide?")
     assert count_tokens("<|endoftext|>\ud800") == count_tokens("<|endoftext|>?")
+
+
+def test_a_text_of_fewer_bytes_than_tokens_is_not_cut():
+    assert truncate("a \ud800 b", 7) == "a \ud800 b"
+    assert truncate("one two three four", 2) == "one two"

@@ -63,13 +63,17 @@ class _Sentences:
         self._german = german
         self._sentences, self._folded = sentences(shown), folded_sentences(shown)
         self._most = most_tokens(tuple(said), shown)
-        self._order = sorted(range(len(self._sentences)), key=lambda i: -self._most[i])
+        written = [token.written for token in said if token.kind != "word"]
+        # Of those that may have equally much, the sentence that the claim was taken from comes first.
+        there = [sum([part in sentence for part in written]) for sentence in self._sentences]
+        self._order = sorted(range(len(there)), key=lambda i: (-self._most[i], -there[i]))
 
     def best_share(self, rest: Sequence[str]) -> float:
         """Return the greatest share of some keys that a sentence has; 0 if it is too small to matter."""
         best = 0.0
         for i in self._order:
-            if self._most[i] <= best * len(rest) or self._most[i] < _MIN_SHARED * len(rest) - _ROUNDING:
+            most = min(self._most[i], len(rest))
+            if most <= best * len(rest) or most < _MIN_SHARED * len(rest) - _ROUNDING:
                 break
             best = max(best, self._share(i, rest))
         return best

@@ -1,4 +1,4 @@
-"""Tokens are counted as the vocabulary encodes ordinary text, whatever the text contains and what was counted before."""
+"""Tokens are counted as the vocabulary encodes ordinary text, whatever stands in it and what was counted before."""
 
 import random
 

@@ -189,7 +189,7 @@ class GraphRAGLocal:
             question, list(first), rows, vector, index, names, most=RANKED, asked=texts.asked
         )
         whys = {
-            p.chunk: f"{first[p.chunk]}; what is said of an entity there has {p.n_words} of the question's "
+            p.chunk: f"{first[p.chunk]}; what is said there has {p.n_words} of the question's "
             f"words; cosine {p.cosine:.3f} with the question"
             for p in ranked
         }

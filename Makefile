@@ -12,11 +12,13 @@ demo: $(VENV)/.local
 	$(BIN)/polygraph demo
 
 # Some tests wait for servers, so that one process more than there are cores keeps all of them busy.
+PROCESSES = $$(( $$($(BIN)/python -c 'import os; print(min(os.cpu_count() or 1, 3))') + 1 ))
+
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $$(( $$($(BIN)/python -c 'import os; print(min(os.cpu_count() or 1, 3))') + 1 )) --dist loadfile -m "not slow and not deep and not network and not gpu"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow and not deep and not network and not gpu"
 
 slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu" --ignore=tests/page
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "slow and not network and not gpu" --ignore=tests/page
 
 # The same properties as in `slow` on many more cases: for changes of the store, of builds or of the graph. About an hour.
 deep: $(VENV)/.dev postgres-server

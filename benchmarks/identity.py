@@ -127,6 +127,7 @@ def main() -> None:
                 if some:
                     name = f"ceiling, {part} ({len(some)}, {n_pairs} asked)"
                     print(table_row(name, counts(some, with_right_answers)))
+            print_shares([row for row in rows if row.case["part"] in SEEN])
         if options.by_tag:
             for tag, n in sorted(Counter(tag for case in cases for tag in case["tags"]).items()):
                 some = [row for row in rows if tag in row.case["tags"]]
@@ -260,6 +261,17 @@ def rows_of(found: Resolution) -> ResolvedRows:
     return ResolvedRows(ids=ids, entity=entity, merges=found.merges, splits=found.splits, pairs=found.pairs)
 
 
+def print_shares(rows: Sequence[Scored]) -> None:
+    """Print how many pairs of each rule are one entity, of those that are asked about."""
+    of_rule: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for row in rows:
+        for pair, same in right_answers(row, resolved(row, asks=True)):
+            of_rule[pair.decision, pair.rule].append(same)
+    print("\n| pairs that opened cases ask about | pairs | one entity |\n|---|---|---|")
+    for (decision, rule), each in sorted(of_rule.items()):
+        print(f"| {decision}, {rule} | {len(each)} | {sum(each) / len(each):.2f} |")
+
+
 def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], ChatRequest]]:
     """Return the pairs that `same` is asked about and the requests, as in a build."""
     texts = {document["id"]: document["text"] for document in row.case["documents"]}
@@ -331,16 +343,20 @@ def with_answers(row: Scored) -> list[str]:
 def with_right_answers(row: Scored) -> list[str]:
     """Return the entities of a case if every pair that is asked about were answered as most of its mentions are."""
     found = resolved(row, asks=True)
+    right = right_answers(row, found)
+    return labels_of(row, found, {pair.entities: same for pair, same in right})
+
+
+def right_answers(row: Scored, found: Resolution) -> list[tuple[PairDecision, bool]]:
+    """Return the pairs that are asked about, each with whether most of its mentions are of one gold entity."""
     gold: dict[str, Counter[str]] = defaultdict(Counter)
     for mention, entity in zip(row.mentions, row.gold, strict=True):
         gold[found.entity_of[mention.window, mention.name]][entity] += 1
     main = {entity: each.most_common(1)[0][0] for entity, each in gold.items()}
-    answers: dict[tuple[str, str], bool | None] = {
-        pair.entities: main[pair.entities[0]] == main[pair.entities[1]]
-        for pairs, _ in requests(row, found)
-        for pair in pairs
-    }
-    return labels_of(row, found, answers)
+    return [
+        (pair, main[pair.entities[0]] == main[pair.entities[1]])
+        for pair in choose_pairs(rows_of(found), MAX_PAIRS)
+    ]
 
 
 def labels_of(row: Scored, found: Resolution, answers: Mapping[tuple[str, str], bool | None]) -> list[str]:

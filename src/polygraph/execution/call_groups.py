@@ -140,7 +140,7 @@ class CallGroups:
             self._receiver.join(timeout_s)
 
     def _send_all(self) -> None:
-        """Send what there is, and what other threads add meanwhile."""
+        """Send all waiting calls, and those that other threads add meanwhile."""
         while True:
             with self._changed:
                 group, self._outbox = self._outbox[:MAX_GROUP], self._outbox[MAX_GROUP:]

@@ -31,8 +31,8 @@ from polygraph.text.surroundings import around
 
 _OFTEN = {"equated by text": 0.95, "same name": 0.2}
 _OFTEN_PRESUMED, _OFTEN_ELSE = 0.85, 0.45
-"""Share of undecided pairs that are one, by rule, and of presumed and other pairs: about that of the opened cases of
-`benchmarks/identity.py`."""
+"""Share of undecided pairs that are one, by rule, and of presumed and other pairs: about those that
+`benchmarks/identity.py` prints for the opened cases."""
 _RULE_OF = {str(rule): rule for rule in RULES}
 
 

@@ -146,17 +146,15 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
     """
     key = normalize_name(name)
     words = key.split()
-    first, last, suffix = 0, len(words), ""
+    last, suffix = len(words), ""
     capital = is_capitalized(name)
-    if (
+    has_article = (
         len(words) > 2
         and words[0] in _ARTICLES
         and words[1] in known
         and words[2] not in ("of", "de", "di", "von")
-    ):
-        first, skipped = 1, 1
-    else:
-        skipped = 0
+    )
+    first = begin = int(has_article)
     while (
         capital
         and first < last - 1
@@ -164,7 +162,7 @@ def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
         and words[first + 1] not in ("of", "the", "and", "s")
     ):
         first += 1
-    titles = frozenset(words[skipped:first])
+    titles = frozenset(words[begin:first])
     if last - first > 1 and words[last - 1] in SUFFIXES:
         suffix, last = SUFFIXES[words[last - 1]], last - 1
     elif last - first > 2 and (phrase := _PHRASES.get(tuple(words[last - 2 : last]))):

@@ -23,7 +23,7 @@ _NAMESAKE = re.compile(
     r"|another (?:person|man|woman)\b|of (?:the|that) same name|share (?:a|the) name)"
 )
 _YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)")
-_HAS_YEAR = re.compile(r"\d\d\d\d")  # a pattern that begins with one character is looked for much faster
+HAS_YEAR = re.compile(r"\d\d\d\d")  # a pattern that begins with one character is looked for much faster
 """What all patterns of years need; most sentences do not have it."""
 _DASH = re.compile(r"[-–—]")
 _BORN = re.compile(r"^[^.]{0,30}?\b(?:born|b\.)\s[^.;)]{0,30}?\b(\d{4})\b")
@@ -108,7 +108,7 @@ def _add_from_context(found: Attributes, may_be_person: bool, before: str, after
                 break
             if occupation(word):
                 found.occupations |= {occupation(word)}
-    if not _HAS_YEAR.search(after):
+    if not HAS_YEAR.search(after):
         return
     opening = after.find("(", 0, 40)
     brackets = after[opening : after.find(")", opening) + 1] if opening >= 0 else ""

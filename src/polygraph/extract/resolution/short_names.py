@@ -151,7 +151,7 @@ def _assign(
     is_person, table = rule == "alias in document", merger.table
     candidates = merger.roots(sorted(names))
     if is_person:
-        # A ship or a work with the longer name is no second bearer of the surname.
+        # A ship or a work that bears the surname does not make it ambiguous.
         candidates = [m for m in candidates if _is_person(merger.clusters[m])]
     if len(candidates) > _MAX_CANDIDATES:
         return  # so common a name says nothing

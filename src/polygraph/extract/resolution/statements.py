@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from string import ascii_letters, digits
 
 from polygraph.extract.lexicon import GENERIC_HEADS, OCCUPATIONS, TITLES, TYPE_OF_NOUN
 from polygraph.extract.resolution.attributes import Attributes
@@ -19,6 +20,7 @@ from polygraph.extract.resolution.predicates import kind_of_predicate
 from polygraph.extract.resolution.records import Mention, NameRelation, Rule
 from polygraph.extract.resolution.regions import place_in_english
 from polygraph.text.normalize import normalize_name
+from polygraph.text.words import ascii_splitter
 
 EQUATES, APART, MAYBE, LISTED = "equates", "apart", "maybe", "listed"
 """What a text says of two names: one thing, two, one is described as a name of something, or a model lists a person's
@@ -62,10 +64,7 @@ _FIRST_WORDS = {
 Looking them up takes a tenth of the time of a search.
 """
 _BEGINS = frozenset(_FIRST_WORDS)
-_ONLY_WORDS = bytes(
-    code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)
-) + bytes(128)
-"""Replaces all but the words of a text in ASCII."""
+_ascii_words = ascii_splitter(ascii_letters + digits + "_")
 _MAX_WORDS = 6
 _MAX_TEXT = 80
 """Characters of a predicate or a description that are kept."""
@@ -176,6 +175,9 @@ def _add_described_names(
 
     It is that of the name of its kind that the description speaks of, or the only one of its kind.
     """
+    by_window: dict[str, list[int]] = defaultdict(list)
+    for n, name in enumerate(names):
+        by_window[name.mention.window].append(n)
     for i, name in enumerate(names):
         text = name.mention.description
         said = says_name(text)
@@ -183,10 +185,8 @@ def _add_described_names(
             continue
         others = [
             j
-            for j, other in enumerate(names)
-            if other.mention.window == name.mention.window
-            and name.parts.key != other.parts.key
-            and _are_of_one_kind(name, other)
+            for j in by_window[name.mention.window]
+            if name.parts.key != names[j].parts.key and _are_of_one_kind(name, names[j])
         ]
         named = [others[n] for n in names_said(text, [names[j].parts.words for j in others])]
         if not said:
@@ -210,7 +210,7 @@ def _are_of_one_kind(a: WindowName, b: WindowName) -> bool:
 @lru_cache(maxsize=256)
 def _may_give_other_name(text: str) -> bool:
     """Return whether `_OTHER_NAME` may occur in a text in ASCII."""
-    words = frozenset(text.lower().encode("ascii").translate(_ONLY_WORDS).decode("ascii").split())
+    words = frozenset(_ascii_words(text.lower()))
     return any(not (needed := _FIRST_WORDS[word]) or not needed.isdisjoint(words) for word in _BEGINS & words)
 
 

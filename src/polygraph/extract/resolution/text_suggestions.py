@@ -57,8 +57,9 @@ def _suggest_bearers(merger: Merger) -> None:
                 names = [merger.table.bases[number] for number in merger.clusters[x].context_ids().tolist()]
                 others = merger.roots([name for name in names if not is_general(name)])
                 bearers = [y for y in others if y != x and _may_be_meant(merger, x, y)]
-                for y in bearers if len(bearers) <= _MAX_BEARERS else ():
-                    merger.leave_undecided(x, y, "short name", _BESIDE)
+                if len(bearers) <= _MAX_BEARERS:
+                    for y in bearers:
+                        merger.leave_undecided(x, y, "short name", _BESIDE)
 
 
 def _may_be_meant(merger: Merger, x: int, y: int) -> bool:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from string import ascii_letters, digits
 
 from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import ascii_splitter
 
 _LONGEST = 480
 """Characters of a sentence that is shown whole."""
@@ -18,8 +20,7 @@ _EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]{1,200})(?<=\S)\1(?!\w
 _OPENED = re.compile(r"(?:^|[\s(—-])['‘](?=\w)")
 _CLOSED = re.compile(r"[^\w\s]['’](?=\W|$)")
 _NO_LETTERS = bytes(c for c in range(128) if not chr(c).isalpha())
-_ONLY_WORDS = bytes(c if chr(c).isalnum() and c < 128 else ord(" ") for c in range(256))
-"""Replaces what is no part of a word in ASCII."""
+_ascii_words = ascii_splitter(ascii_letters + digits)
 _NO_CAPITALS = bytes(c for c in range(128) if not chr(c).isupper())
 _LABEL = re.compile(r"[^:]{1,40}:\s")
 _PAST = re.compile(r"ed\b")
@@ -152,9 +153,7 @@ def quality(text: str, language: str = "en") -> float:
 
 def _words(folded: str) -> list[str]:
     """Return the words of a case-folded text."""
-    if folded.isascii():  # in a third of the time of the pattern
-        return folded.encode("ascii").translate(_ONLY_WORDS).decode("ascii").split()
-    return _WORD.findall(folded)
+    return _ascii_words(folded) if folded.isascii() else _WORD.findall(folded)
 
 
 def _count_letters(text: str) -> tuple[int, int]:

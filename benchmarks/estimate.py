@@ -1,6 +1,6 @@
 """Precision of `estimate`: compared with what indexing then takes, against the scripted server over HTTP.
 
-    python benchmarks/estimate.py SHARED_DATA [--pilot 16] [--only NAME] [--reader capitals|phrases]
+    python benchmarks/estimate.py SHARED_DATA [--pilot 16] [--only NAME] [--reader capitals|phrases] [--slices]
 
 Each corpus is estimated without a pilot, with the profile of the same model in an index of another corpus (the sample
 papers; for those, dulce), and with a pilot; then it is indexed, and the figures are compared with what the server
@@ -8,15 +8,20 @@ counted. The pilot's own calls are left out on both sides, except those that the
 middle figure; a star marks an actual figure outside the range. `--reader phrases` answers extraction with the rows of
 the parser of English instead of capitalized words: up to 40 entities and 20 relations, most of them common nouns. That
 shows how much the estimate depends on a reader like its own.
+
+`--slices` takes the first documents of four other corpora instead, which were not looked at while the estimate was
+made, with a pilot only.
 """
 
 import argparse
+import gzip
 import logging
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +44,25 @@ def corpora(data: Path) -> Iterator[tuple[str, Path, dict[str, Any]]]:
     yield "carol", data / "graph-christmas-carol" / "corpus.jsonl", {}
     yield "multihop", data / "multihop-rag" / "corpus.jsonl", {}
     yield "carol, gleaning", data / "graph-christmas-carol" / "corpus.jsonl", {"gleaning": "base"}
+
+
+SLICES = {
+    "lihua": ("lihua-world/corpus.jsonl.gz", slice(60)),
+    "novel": ("graphrag-bench-novel/corpus.jsonl.gz", slice(1, 2)),  # the shortest book
+    "story": ("odsum-story/corpus.jsonl.gz", slice(50)),
+    "multihop": ("multihop-rag/corpus.jsonl", slice(26)),
+}
+
+
+def slices(data: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Write the documents of each slice to a file of its own."""
+    for name, (place, some) in SLICES.items():
+        path = data / place
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+            chosen = list(islice(lines, some.start or 0, some.stop))
+        written = folder / f"{name}.jsonl"
+        written.write_text("".join(chosen), encoding="utf-8")
+        yield name, written
 
 
 def phrases(request: ChatRequest) -> str:
@@ -84,9 +108,16 @@ def main() -> None:
     parser.add_argument("--pilot", type=int, default=16)
     parser.add_argument("--only")
     parser.add_argument("--reader", choices=("capitals", "phrases"), default="capitals")
+    parser.add_argument("--slices", action="store_true", help="other corpora, with a pilot only")
     options = parser.parse_args()
     logging.getLogger("httpx").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory() as temporary:
+        if options.slices:
+            for name, path in slices(options.data, Path(temporary)):
+                if not options.only or options.only == name:
+                    place = Path(temporary) / f"{name}.index"
+                    run(name, path, {}, options.pilot, place, options.reader, None)
+            return
         for name, path, settings in corpora(options.data):
             if not options.only or options.only == name:
                 for pilot, known in ((0, False), (0, True), (options.pilot, False)):

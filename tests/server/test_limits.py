@@ -138,42 +138,62 @@ def test_a_connection_beyond_the_limit_is_told_so(index):
 
 
 LITTLE = """
-import resource, sys
+import os, resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (400, 400))
+held = [os.open(os.devnull, os.O_RDONLY) for _ in range(int(sys.argv[3]))]
 from polygraph.cli import main
 sys.argv = ["polygraph", "serve", "--index", sys.argv[1], "--port", sys.argv[2]]
 main()
 """
 
 
-@pytest.mark.slow
-def test_with_few_open_files_connections_leave_room_for_answers(tmp_path):
-    with build(tmp_path / "papers"):
+@contextlib.contextmanager
+def little_server(folder, held):
+    """A server that may open 400 files and holds some of them; yields its process, port and a client."""
+    with build(folder):
         pass
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-c", LITTLE, str(tmp_path / "papers"), str(port)]
+    command = [sys.executable, "-c", LITTLE, str(folder), str(port), str(held)]
     environment = {**os.environ, "POLYGRAPH_SERVER_TOKENS": f"ada read {READ}"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         try:
-            url, until = f"http://127.0.0.1:{port}", time.monotonic() + 120
-            with httpx.Client(
-                base_url=url, headers={"authorization": f"Bearer {READ}"}, timeout=60
-            ) as client:
-                while True:
-                    with contextlib.suppress(httpx.TransportError):
-                        if client.get("/readyz").status_code == 200:
-                            break
-                    assert process.poll() is None
-                    assert time.monotonic() < until
-                    time.sleep(0.1)
-                with contextlib.ExitStack() as stack:
-                    for _ in range(600):
-                        stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
-                    assert client.post(ASK, json=QUESTION).status_code == 200
+            url, headers = f"http://127.0.0.1:{port}", {"authorization": f"Bearer {READ}"}
+            with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+                wait_until(process, 120, lambda: client.get("/readyz").status_code == 200)
+                yield process, port, client
         finally:
             process.terminate()
+
+
+def wait_until(process, seconds, is_so):
+    until = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(httpx.TransportError):
+            if is_so():
+                return
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_with_few_open_files_connections_leave_room_for_answers(tmp_path):
+    with little_server(tmp_path / "papers", held=0) as (_, port, client), contextlib.ExitStack() as stack:
+        for _ in range(600):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+        assert client.post(ASK, json=QUESTION).status_code == 200
+
+
+@pytest.mark.slow
+def test_a_server_without_files_to_spare_goes_on_when_connections_have_ended(tmp_path):
+    with little_server(tmp_path / "papers", held=300) as (process, port, client):
+        with contextlib.ExitStack() as stack:
+            for _ in range(300):
+                with contextlib.suppress(TimeoutError):
+                    stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=0.05))
+        wait_until(process, 60, lambda: client.post(ASK, json=QUESTION).status_code == 200)
 
 
 def test_the_rate_of_a_caller_is_bounded_and_others_are_served(index):

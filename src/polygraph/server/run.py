@@ -24,8 +24,12 @@ _MAX_HEAD = 32_768
 """Largest head of a request, in bytes."""
 _OTHER_FILES = 256
 """Open files that are left to indexes, models and logs."""
-_BACKLOG = 128
-"""Connections that wait to be accepted; the event loop accepts as many at once before the first is counted."""
+_BACKLOG = 256
+"""Connections that wait to be accepted."""
+_ACCEPTED_AT_ONCE = 32
+"""Connections that the event loop accepts in one pass."""
+_UNCOUNTED = 4 * _ACCEPTED_AT_ONCE
+"""Connections that are open and not counted: each is accepted, set up, refused and closed in passes of its own."""
 _LEAST_CONNECTIONS = 16
 _MOST_REFUSALS = 64
 """Connections beyond the limit that are told so at one time; the others are only closed."""
@@ -64,7 +68,7 @@ def make_server(app: Gate, settings: ServerSettings, on_start: Callable[[int], N
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=int(settings.stop_timeout_s),
         h11_max_incomplete_event_size=_MAX_HEAD,
-        backlog=_BACKLOG,
+        backlog=_ACCEPTED_AT_ONCE,
     )
     return _Server(config, on_start, app.stop_soon)
 
@@ -80,8 +84,11 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start and report it."""
+        asyncio.get_running_loop().set_exception_handler(_log_unless_out_of_files)
         await super().startup(sockets)
         if self.started and sockets:
+            # asyncio has one number for both, the queue of the system and how many it accepts at once.
+            sockets[0].listen(_BACKLOG)
             self._on_start(sockets[0].getsockname()[1])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -104,6 +111,15 @@ class _Server(uvicorn.Server):
                 signal.signal(each, handler)
 
 
+def _log_unless_out_of_files(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an error of the event loop; without a file to spare, that fails too and must not end the server.
+
+    Where no more connections can be opened, asyncio waits a second by itself.
+    """
+    with contextlib.suppress(OSError):
+        loop.default_exception_handler(context)
+
+
 def _allowed_connections(wanted: int) -> int:
     """Return how many connections fit into the limit of open files, which is raised as far as the system lets it."""
     try:
@@ -111,7 +127,7 @@ def _allowed_connections(wanted: int) -> int:
     except ImportError:  # Windows has no such limit
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    others = _BACKLOG + _MOST_REFUSALS + _OTHER_FILES
+    others = _UNCOUNTED + _MOST_REFUSALS + _OTHER_FILES
     needed = wanted + others
     if soft != resource.RLIM_INFINITY and soft < needed:
         raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)

@@ -16,13 +16,19 @@ TEXTS = {
 }
 
 
+def building():
+    chat = scripted_chat()
+    return Models(chat=chat, embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None))
+
+
+def asking():
+    return replace(building(), chat=None)
+
+
 def test_sources_are_ordered_by_all_relations_and_not_only_those_in_the_tables(tmp_path, index_of):
-    models = Models(
-        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
-    )
     method = GraphRAGLocal(relations_per_entity=0, k=1, oversample=1, seed_names=False, order="relations")
-    with index_of(tmp_path, TEXTS, models) as index:
-        found = method("Ada?", index, replace(models, chat=None, calls=Calls(None)))
+    with index_of(tmp_path, TEXTS, building()) as index:
+        found = method("Ada?", index, asking())
     trace = {step.name: step.value for step in found.trace}
     assert trace["relations"] == []
     # Of the chunks of the first entity, the one with three of its relations comes first.
@@ -31,25 +37,19 @@ def test_sources_are_ordered_by_all_relations_and_not_only_those_in_the_tables(t
 
 
 def test_texts_of_relations_are_read_only_for_the_tables(tmp_path, index_of, monkeypatch):
-    models = Models(
-        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
-    )
     read: list[int] = []
     relations = Snapshot.relations
     monkeypatch.setattr(Snapshot, "relations", lambda self, ns: read.extend(ns) or relations(self, ns))
     method = GraphRAGLocal(relations_per_entity=1, k=1, oversample=1, seed_names=False, order="relations")
-    with index_of(tmp_path, TEXTS, models) as index:
-        found = method("Ada?", index, replace(models, chat=None, calls=Calls(None)))
+    with index_of(tmp_path, TEXTS, building()) as index:
+        found = method("Ada?", index, asking())
     trace = {step.name: step.value for step in found.trace}
     assert len(read) == len(trace["relations"]) == 1
     assert "3 of the relations" in trace["sources"][0][1]
 
 
 def test_source_texts_come_by_what_is_said_there_of_an_entity(tmp_path, index_of):
-    models = Models(
-        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
-    )
-    with index_of(tmp_path, TEXTS, models) as index:
+    with index_of(tmp_path, TEXTS, building()) as index:
         ada = index.entities([index.entities_named(["Ada"])["Ada"][0]])[0]
         said = [Description("Ada rested all night.", "d1.txt:0"), Description("Ada paid.", "d2.txt:0")]
         ada = replace(ada, descriptions=tuple(said))
@@ -62,9 +62,6 @@ def test_source_texts_come_by_what_is_said_there_of_an_entity(tmp_path, index_of
 
 
 def test_source_texts_come_by_what_relations_say_too(tmp_path, index_of, monkeypatch):
-    models = Models(
-        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
-    )
     # A model need not repeat in a description what it states in a relation.
     entities = Snapshot.entities
     monkeypatch.setattr(
@@ -72,11 +69,9 @@ def test_source_texts_come_by_what_relations_say_too(tmp_path, index_of, monkeyp
         "entities",
         lambda self, ns, **limits: [replace(e, descriptions=()) for e in entities(self, ns, **limits)],
     )
-    with index_of(tmp_path, TEXTS, models) as index:
+    with index_of(tmp_path, TEXTS, building()) as index:
         asked = {
-            question: GraphRAGLocal(k=1, oversample=1)(
-                question, index, replace(models, chat=None, calls=Calls(None))
-            )
+            question: GraphRAGLocal(k=1, oversample=1)(question, index, asking())
             for question in ("Does Ada fund?", "Did Ada rest?")
         }
     sources = {question: found.trace[-1].value for question, found in asked.items()}
@@ -91,19 +86,14 @@ def test_source_texts_come_by_what_relations_say_too(tmp_path, index_of, monkeyp
 def test_a_text_that_a_relation_states_is_a_source_though_no_entity_is_mentioned_in_it(
     tmp_path, index_of, monkeypatch
 ):
-    models = Models(
-        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
-    )
     entities = Snapshot.entities
     monkeypatch.setattr(
         Snapshot,
         "entities",
         lambda self, ns, **limits: [replace(e, chunks=("d1.txt:0",)) for e in entities(self, ns, **limits)],
     )
-    with index_of(tmp_path, TEXTS, models) as index:
-        found = GraphRAGLocal(k=1, oversample=1)(
-            "Does Ada fund?", index, replace(models, chat=None, calls=Calls(None))
-        )
+    with index_of(tmp_path, TEXTS, building()) as index:
+        found = GraphRAGLocal(k=1, oversample=1)("Does Ada fund?", index, asking())
     whys = dict(found.trace[-1].value)
     assert list(whys) == ["d2.txt:0", "d1.txt:0"]
     assert whys["d1.txt:0"].startswith("mentions Ada; ")
@@ -111,17 +101,14 @@ def test_a_text_that_a_relation_states_is_a_source_though_no_entity_is_mentioned
 
 
 def test_a_report_that_two_communities_share_is_read_once(tmp_path, index_of, monkeypatch):
-    models = Models(
-        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
-    )
     reports = Snapshot.reports
 
     def twice(self, communities):
         return [r for each in reports(self, communities) for r in (each, replace(each, community="9-9"))]
 
     monkeypatch.setattr(Snapshot, "reports", twice)
-    with index_of(tmp_path, TEXTS, models) as index:
-        found = GraphRAGLocal()("Ada?", index, replace(models, chat=None, calls=Calls(None)))
+    with index_of(tmp_path, TEXTS, building()) as index:
+        found = GraphRAGLocal()("Ada?", index, asking())
         read = {
             community: 1 for _, community in index.communities_of([e.id for e in index.entities(range(3))])
         }

@@ -109,6 +109,7 @@ def question_line(
         calls = Range(_LEAST * n, _USUAL * n, n) if counted["bound"] else Range.exactly(n)
         reads = context + Range.exactly(instructions)
         writes = answers
+        # Of two calls the first prepares retrieval; each of more may read passages, as those of an agent do.
         if n == 2 and not counted["bound"]:
             reads += _PREPARING_TOKENS
             writes += _PREPARED_TOKENS

@@ -7,6 +7,7 @@ go, and edges between names whose cells did not change are reused without compar
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
@@ -113,17 +114,26 @@ def find_synonyms(
     matrix: Vectors = np.load(vectors, mmap_mode="r") if isinstance(vectors, Path) else vectors
     keys = _keys(ids, names, matrix, neighbours)
     rows = np.flatnonzero(keys).astype(np.int32)
-    cells = _cells(rows, keys, matrix) if len(rows) > exact else _none(len(keys))
-    nearest = _Nearest(len(keys), neighbours)
-    begun_before, again = _kept(former, keys, cells, neighbours)
-    del former
-    nearest.add(begun_before)
-    del begun_before
-    blocks = _all_pairs(rows, again) if not cells.shape[1] else _within_cells(rows, again, cells)
-    for some, others in blocks:
-        for pairs in _near(some, others, matrix, nearest.least):
-            nearest.add(pairs)
+    with _one_thread():
+        cells = _cells(rows, keys, matrix) if len(rows) > exact else _none(len(keys))
+        nearest = _Nearest(len(keys), neighbours)
+        begun_before, again = _kept(former, keys, cells, neighbours)
+        del former
+        nearest.add(begun_before)
+        del begun_before
+        blocks = _all_pairs(rows, again) if not cells.shape[1] else _within_cells(rows, again, cells)
+        for some, others in blocks:
+            for pairs in _near(some, others, matrix, nearest.least):
+                nearest.add(pairs)
     return Synonyms(nearest.graph(), keys, cells)
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread: on a busy machine, several wait for each other ten times as long as they work."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
 
 
 class _Nearest:

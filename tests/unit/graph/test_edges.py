@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
 
+from polygraph.graph import synonyms
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import among_heaviest, begun, mention_edges, overwrite, strongest, with_counts
 from polygraph.graph.synonyms import NEIGHBOURS, Synonyms, find_synonyms
@@ -193,3 +195,16 @@ def test_the_edges_that_a_vertex_begins_are_its_heaviest():
     star = Graph.from_edges(4, [0, 0, 0], [1, 2, 3], [1.0, 3.0, 3.0])
     assert among_heaviest(star, 2).tolist() == [False, True, True, True, True, True]
     assert [part.tolist() for part in begun(star, 1)] == [[0, 1, 2, 3], [2, 0, 0, 0], [3.0, 1.0, 3.0, 3.0]]
+
+
+def test_names_are_compared_in_one_thread_and_the_threads_of_the_caller_stay(monkeypatch):
+    def blas():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    before, during = blas(), []
+    compared = synonyms._near
+    monkeypatch.setattr(synonyms, "_near", lambda *given: during.append(blas()) or compared(*given))
+    vectors = np.eye(3, dtype=np.float32)[[0, 0, 1]]
+    assert listed(find_synonyms(["abc", "abd", "xyz"], ["abc", "abd", "xyz"], vectors).edges) == [(0, 1, 1.0)]
+    assert during == [{1}]
+    assert blas() == before

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Relation, digest
 from polygraph.store.protocol import EntityOutline
 from polygraph.store.shared_texts import text_key
@@ -321,7 +322,13 @@ class _Expansion:
         ids = tuple(reader.entity(r).id for r in path)
         sampled, crossed = self._chosen(name, row, room)
         step = CollectedDescription(
-            kind="entity", id=entity.id, name=entity.name, text="", chunk="", pass_name=name, path=ids
+            kind="entity",
+            id=entity.id,
+            name=distinct_name(entity.name, entity.id),
+            text="",
+            chunk="",
+            pass_name=name,
+            path=ids,
         )
         texts = reader.texts(key for key, _ in sampled)
         for key, chunk in sampled:
@@ -337,7 +344,7 @@ class _Expansion:
             if not self._known(key):
                 n_new += 1
                 source, target = (
-                    entity.name if end == entity.id else names[other]
+                    distinct_name(entity.name if end == entity.id else names[other], end)
                     for end in (relation.source, relation.target)
                 )
                 stated = statements(relation.predicates[:1], source, target).removesuffix(".")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from polygraph.graph.namesakes import distinct_name
 from polygraph.models import Models
 from polygraph.records import Citation, Entity, Relation
 from polygraph.retrieve.base import require
@@ -150,7 +151,7 @@ class _Paths:
         facts = [self._fact(a, b, chunk) for a, b in pairwise(chain)]
         if not facts or facts[-1].chunk != chunk:
             facts += self._stated(end, chunk)
-        name = {v: self._entities[v].name for v in (chain[0], end)}
+        name = {v: distinct_name((e := self._entities[v]).name, e.id) for v in (chain[0], end)}
         return FactPath(
             n=n, chunk=chunk, start=name[chain[0]], named=named, end=name[end], facts=tuple(facts)
         )

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from polygraph.graph.descriptions import document_of, in_turns
+from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
@@ -99,8 +100,11 @@ class RowTexts:
     def _written_entities(self, entities: Sequence[Entity]) -> Iterator[tuple[str, bool]]:
         self._read_dates_of(entities)
         for entity in entities:
-            kind = f" ({entity.type})" if entity.type else ""
-            yield self._row(f"{entity.name}{kind}:", entity, [entity.name])
+            name = distinct_name(entity.name, entity.id)
+            if entity.type:
+                # One pair of brackets holds what tells namesakes apart and the type.
+                name = f"{name} ({entity.type})" if name == entity.name else f"{name[:-1]}; {entity.type})"
+            yield self._row(f"{name}:", entity, [entity.name])
 
     def _written_relations(self, relations: Sequence[Relation]) -> Iterator[tuple[str, bool]]:
         names = self.names([end for r in relations for end in (r.source, r.target)])
@@ -114,10 +118,10 @@ class RowTexts:
             yield self._row(head, r, ends)
 
     def names(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the names of entities by id."""
+        """Return the names of entities by id; those of namesakes with what tells them apart."""
         missing = [i for i in dict.fromkeys(ids) if i not in self._names]
         if missing:
-            self._names |= self._index.entity_names(missing)
+            self._names |= distinct_names(missing, self._index)
         return self._names
 
     def _row(self, head: str, row: Entity | Relation, names: Sequence[str]) -> tuple[str, bool]:
@@ -271,6 +275,11 @@ def _as_sentence(text: str) -> str:
     return said[:1].upper() + said[1:] if first.islower() and first.isalpha() else said
 
 
+def distinct_names(ids: Sequence[str], index: Snapshot) -> dict[str, str]:
+    """Return the names of entities by id, those of namesakes with what tells them apart; unknown ids are left out."""
+    return {id: distinct_name(name, id) for id, name in index.entity_names(ids).items()}
+
+
 def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
     """Write a triple as a sentence; an end without a name in `names` by its id."""
     source, target = (names.get(end, end) for end in (triple.source, triple.target))
@@ -290,7 +299,7 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
 
 def _fact_statements(facts: Sequence[Triple], index: Snapshot) -> dict[str, str]:
     ends = list(dict.fromkeys(end for fact in facts for end in (fact.source, fact.target)))
-    names, rows = index.entity_names(ends), index.entity_rows(ends)
+    names, rows = distinct_names(ends, index), index.entity_rows(ends)
     wanted = {
         frozenset((rows[f.source], rows[f.target])) for f in facts if {f.source, f.target} <= rows.keys()
     }

@@ -8,12 +8,28 @@ from polygraph.store.kept_rows import KeptRows
 from polygraph.text.statements import statements
 from polygraph.text.tokens import count_tokens
 
+NAMES = {
+    "papa": "Papa",
+    "honora vane": "Honora Vane",
+    "ada orme (widow)": "Ada Orme",
+    "ada orme (director)": "Miss Orme",
+}
+
 
 class Names:
     """An index of which names and dates are read."""
 
     def entity_names(self, ids):
-        return {"papa": "Papa", "honora vane": "Honora Vane"} if "papa" in ids else {}
+        return {id: NAMES[id] for id in ids}
+
+    def entity_rows(self, ids):
+        return {}
+
+    def relation_rows(self, pairs):
+        return []
+
+    def relations(self, rows):
+        return {}
 
     def kept(self, name, most):
         return KeptRows(most)
@@ -49,6 +65,20 @@ def test_a_relation_without_predicate_names_both_ends_and_its_keywords():
         descriptions=(), weight=1.0, chunks=(),
     )  # fmt: skip
     assert RowTexts(Names()).relation(relation) == "Honora Vane and Papa (trade)"
+
+
+def test_namesakes_are_told_apart_in_rows():
+    ends = {"source": "ada orme (director)", "target": "ada orme (widow)"}
+    relation = Relation(
+        id=" | ".join(ends.values()), predicates=("is no relation of",), keywords=(), descriptions=(),
+        weight=1.0, chunks=(), **ends,
+    )  # fmt: skip
+    fact = Triple(id="t", predicate="is no relation of", weight=1.0, chunks=(), **ends)
+    stated = "Miss Orme (director) is no relation of Ada Orme (widow)"
+    assert RowTexts(Names()).relation(relation) == f"{stated}."
+    assert fact_statements([fact], Names()) == [stated]
+    widow = replace(entity(("Left a lamp.", "news:0")), id="ada orme (widow)", name="Ada Orme")
+    assert RowTexts(Names()).entity(widow) == "Ada Orme (widow; person): Left a lamp."
 
 
 def test_what_is_said_on_one_day_shares_its_date():

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
+from polygraph.graph.namesakes import distinct_name
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Retrieval, Step, Triple
@@ -146,7 +147,7 @@ class KnowledgeGraph:
         if not facts:
             return nothing_found(question, name, self._why_nothing(keywords, seeds), index, trace)
         # 4. Pack: passages first, then triples.
-        names = {i: e.name for i, e in entities.items()}
+        names = {i: distinct_name(e.name, e.id) for i, e in entities.items()}
         triples = tuple(
             triple_evidence(f.triple, float(len(facts) - i), f.why, index, names) for i, f in enumerate(facts)
         )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polygraph.graph.paths import paths
 from polygraph.models import Models
 from polygraph.records import Triple
-from polygraph.retrieve.row_texts import triple_line
+from polygraph.retrieve.row_texts import distinct_names, triple_line
 from polygraph.retrieve.steps import embed_names
 from polygraph.store.snapshot import Snapshot
 
@@ -280,5 +280,5 @@ def _rerank(question: str, facts: list[Fact], index: Snapshot, models: Models, t
 
 
 def entity_names(facts: Sequence[Fact], index: Snapshot) -> dict[str, str]:
-    """Return the names of the ends of triples by entity id."""
-    return index.entity_names(sorted({end for f in facts for end in (f.triple.source, f.triple.target)}))
+    """Return the names of the ends of triples by entity id, those of namesakes with what tells them apart."""
+    return distinct_names(sorted({end for f in facts for end in (f.triple.source, f.triple.target)}), index)

@@ -12,6 +12,7 @@ import numpy as np
 from polygraph.arrays import Array, Table
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.constraints import parse_key
+from polygraph.extract.resolution.name_lists import LISTED
 from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
@@ -29,7 +30,7 @@ from polygraph.text.normalize import normalize_name
 from polygraph.text.prose import count_noun
 from polygraph.text.surroundings import around
 
-_OFTEN = {"equated by text": 0.95, "same name": 0.2}
+_OFTEN = {"equated by text": 0.95, LISTED: 0.9, "same name": 0.2}
 _OFTEN_PRESUMED, _OFTEN_ELSE = 0.85, 0.45
 """Share of undecided pairs that are one, by rule, and of presumed and other pairs: about those that
 `benchmarks/identity.py` prints for the opened cases."""

@@ -25,6 +25,7 @@ from polygraph.tasks.same import (
     STAGE,
     NameInContext,
     same_entities,
+    who_is_asked,
 )
 from polygraph.text.normalize import normalize_name
 from polygraph.text.prose import count_noun
@@ -52,11 +53,12 @@ def decide_undecided(
         The entities after all answers. Merges are applied in the order of the pairs, and none joins two entities that
         a rule or a user keeps apart.
     """
-    if not task.manifest.same:
+    who = who_is_asked(task.manifest.same)
+    if who is None:
         return resolved
-    chosen = choose_pairs(resolved, int(task.manifest.same.rpartition(":")[2]))
+    chosen = choose_pairs(resolved, who.max_pairs)
     shown = _in_context(task, documents, features, resolved, chosen)
-    keys = [digest(task.manifest.same.rpartition(":")[0], repr(pair)) for pair in shown]
+    keys = [digest(who.pairs, repr(pair)) for pair in shown]
     stored = task.store.extractions.same_answers()
     new = _ask(task, [(key, pair) for key, pair in zip(keys, shown, strict=True) if key not in stored])
     answers = {key: answer for key, answer in {**stored, **new}.items() if key in set(keys)}

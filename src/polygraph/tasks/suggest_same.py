@@ -51,7 +51,7 @@ class NameInList:
 
 def suggest_same_request(names: Sequence[NameInList]) -> ChatRequest:
     """Return the request about a list of names, at most `NAMES_PER_CALL`."""
-    shown = numbered([_line(name) for name in names], "names", separator="\n")
+    shown = numbered([shown_line(name) for name in names], "names", separator="\n")
     system, user = prompt("suggest_same").fill({"names": as_data(shown, "names")})
     return ChatRequest(
         messages=(Message("system", system), Message("user", user)),
@@ -116,7 +116,9 @@ def parse_groups(text: str, n_names: int) -> tuple[tuple[int, ...], ...]:
     return tuple(kept)[:n_names]
 
 
-def _line(name: NameInList) -> str:
+def shown_line(name: NameInList) -> str:
+    """Return the line of a list, before what imitates the structure of the prompt is rewritten."""
+
     def clean(text: str, length: int) -> str:
         return one_line(text)[:length]
 

@@ -289,7 +289,9 @@ def check_decisions(store: Store) -> None:
     for listed in (lists, {"y": ()}):
         with store.transaction():
             tables.put_name_lists(listed)
-        expect(tables.name_lists(), listed, "what a model found in lists of names comes back, and is replaced")
+        expect(
+            tables.name_lists(), listed, "what a model found in lists of names comes back, and is replaced"
+        )
 
 
 def check_lost_relations(store: Store) -> None:

@@ -317,8 +317,9 @@ def part(given: list[str]) -> None:
 def chain_s(calls: dict[str, int], latency_s: float, concurrency: int) -> float:
     """Return the time that calls of an index must take: by stage, or by their number if that is more.
 
-    Extraction comes first, and decides which names are compared; lists of names decide about which pairs is asked. Descriptions and reports read what it found, and the
-    vectors of each come after it. All other vectors fit beside.
+    Extraction comes first, and decides which names are compared; lists of names decide which pairs are asked about.
+    Descriptions and reports read what extraction found, and the vectors of each come after it. All other vectors fit
+    beside.
     """
     extract, lists, same, describe, report = (
         -(-calls.get(task, 0) // concurrency)

@@ -96,6 +96,21 @@ def test_a_list_alone_merges_nothing(tmp_path, papers):
         assert [(p.decision, p.rule) for p in pair.kept_apart] == [("undecided", "list of names")]
 
 
+def test_a_build_that_ends_while_pairs_are_asked_about_does_not_read_lists_again(tmp_path, papers):
+    def stop(request):
+        raise RuntimeError("the machine stops")
+
+    model = Reader()
+    model.chat.replies["same"] = stop
+    with opened(tmp_path / "index", model.chat) as index, pytest.raises(RuntimeError, match="stops"):
+        index.add(papers, methods=["hipporag"])
+    model.chat.replies["same"] = model.confirm
+    with opened(tmp_path / "index", model.chat) as index:
+        index.add(papers, methods=["hipporag"])
+        assert index.entities.why_pair("Wallace Orme", "Brother Columba").same
+    assert len(model.lists) == 1
+
+
 @pytest.mark.parametrize("more", [{"same_pairs": 0}, {"extractor": "nlp"}])
 def test_no_list_is_read_where_no_pair_is_asked_about(tmp_path, papers, more):
     model = Reader()

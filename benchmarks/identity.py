@@ -55,7 +55,7 @@ from polygraph.models.protocols import ChatRequest
 from polygraph.models.providers.static import WordLlamaEmbedder
 from polygraph.records import Chunk, Window, digest
 from polygraph.tasks.same import PAIRS_PER_CALL, NameInContext, parse_same, same_request
-from polygraph.tasks.suggest_same import parse_groups, suggest_same_request
+from polygraph.tasks.suggest_same import NAMES_PER_CALL, parse_groups, suggest_same_request
 from polygraph.text.normalize import normalize_name
 from polygraph.text.surroundings import around
 
@@ -349,7 +349,7 @@ def lists_over(rows: Sequence[Scored]) -> list[ListOfNames]:
             owners.append((coded, row, position, text))
     owners.sort(key=lambda owner: (owner[0].base, owner[0].places))
     found = []
-    for each in lists_of([owner[0] for owner in owners]):
+    for each in lists_of([owner[0] for owner in owners], NAMES_PER_CALL):
         some = [owners[n] for n in each]
         asked = suggest_same_request([line_of(name, {name.places[0]: text}) for name, _, _, text in some])
         found.append(ListOfNames([(row, position) for _, row, position, _ in some], asked))

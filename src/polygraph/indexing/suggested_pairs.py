@@ -14,7 +14,7 @@ from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
 from polygraph.store.protocol import Store
 from polygraph.tasks.same import who_is_asked
-from polygraph.tasks.suggest_same import STAGE, NameInList, shown_line, suggest_same
+from polygraph.tasks.suggest_same import NAMES_PER_CALL, STAGE, NameInList, shown_line, suggest_same
 from polygraph.text.prose import count_noun
 
 NAMES_PER_PAIR = 6
@@ -43,7 +43,7 @@ def suggest_from_lists(task: LayerTask, names: Sequence[ListedName]) -> set[tupl
     keys = [digest(who.lists, shown_line(line)) for line in lines]
     lists = {
         digest(*(keys[n] for n in each)): [lines[n] for n in each]
-        for each in lists_of([names[n] for n in chosen])
+        for each in lists_of([names[n] for n in chosen], NAMES_PER_CALL)
     }
     stored = task.store.extractions.name_lists()
     found = {key: stored[key] for key in lists if key in stored}

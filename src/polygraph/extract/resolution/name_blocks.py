@@ -16,8 +16,6 @@ from polygraph.arrays import Array
 from polygraph.extract.resolution.name_lists import ListedName
 from polygraph.records import digest
 
-MAX_LIST = 60
-"""Names of one list."""
 _WEIGHTS = {"part": 10.0, "word": 2.0, "name": 0.5, "document": 0.3}
 """How much a clue counts by its first word, see `ListedName.clues`."""
 _POWER = 0.7
@@ -29,7 +27,7 @@ _MAX_NEIGHBOURS = 40
 _HASH_BITS = 64
 
 
-def lists_of(names: Sequence[ListedName], max_list: int = MAX_LIST) -> list[list[int]]:
+def lists_of(names: Sequence[ListedName], max_list: int) -> list[list[int]]:
     """Return the lists, each as ascending positions in `names`; a name that would be alone is in none.
 
     Args:

@@ -58,7 +58,7 @@ class SimulatedLists:
         """Count the lists of some names, and return the pairs that stored replies suggest, as in a build."""
         chosen = listed_at_most(names, self._max_pairs)
         found: set[tuple[int, int]] = set()
-        for each in lists_of([names[n] for n in chosen]):
+        for each in lists_of([names[n] for n in chosen], NAMES_PER_CALL):
             request = suggest_same_request([line_of(names[chosen[n]], self._descriptions) for n in each])
             reply = self._stored_reply(request) if self._stored_reply else None
             self.n_requests += 1

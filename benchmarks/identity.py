@@ -21,17 +21,20 @@ resolver          polygraph.extract.resolution with the name embedder, as in a b
 resolver, same    the same with a model that answers the task `same`, as in a build that a model extracts
 ceiling           the same with a model that answers every pair as the gold entities do: what is not asked is missing
 
-`--ask DIR` writes the prompts of `same` that have no recorded reply to ``DIR/prompts.jsonl``, without the gold: those
-of the part that `--part` names, else those of the parts whose errors may be looked at. `identity/same_replies.jsonl`
-holds the replies of a strong model that saw only the prompts, by the hash of the prompt. Without a reply, pairs stay
-undecided; how many were asked about and have none is printed.
+`--ask DIR` writes prompts that have no recorded reply to ``DIR/prompts.jsonl``, without the gold: those of the part
+that `--part` names, else those of the parts whose errors may be looked at. Of a part these are first the lists of names
+(`suggest_same`), and once all of them have a reply, the pairs (`same`), also those that the lists suggest. The lists
+are made over all cases of a part, as if they were one collection: names of several cases stand in one list, and what is
+suggested of two cases is wrong. `identity/list_replies.jsonl` and `identity/same_replies.jsonl` hold the replies of a
+strong model that saw only the prompts, by the hash of the prompt. Without a reply, nothing is suggested and pairs stay
+undecided; how many lists and pairs have none is printed.
 """
 
 import argparse
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -41,14 +44,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.extract.nlp.extractor import extract
+from polygraph.extract.resolution.name_blocks import lists_of
+from polygraph.extract.resolution.name_lists import LISTED, ListedName
 from polygraph.extract.resolution.name_parts import split_name
 from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution, ResolvedRows
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.indexing.same_entities import apply_answers, choose_pairs
+from polygraph.indexing.suggested_pairs import line_of, pairs_of
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.providers.static import WordLlamaEmbedder
 from polygraph.records import Chunk, Window, digest
 from polygraph.tasks.same import PAIRS_PER_CALL, NameInContext, parse_same, same_request
+from polygraph.tasks.suggest_same import NAMES_PER_CALL, parse_groups, suggest_same_request
 from polygraph.text.normalize import normalize_name
 from polygraph.text.surroundings import around
 
@@ -82,6 +89,8 @@ class Scored:
     gold: list[str]
     relations: list[NameRelation]
     by_model: bool
+    suggested: set[tuple[int, int]] = field(default_factory=set)
+    """Pairs of its entities, by position, that the recorded replies about lists take for one."""
 
 
 Clustering = Callable[[Scored], list[str]]
@@ -97,6 +106,9 @@ def main() -> None:
     )
     parser.add_argument(
         "--errors", action="store_true", help="wrong pairs of the resolver in open and fresh cases"
+    )
+    parser.add_argument(
+        "--no-lists", dest="lists", action="store_false", help="without what replies about lists suggest"
     )
     parser.add_argument("--ask", type=Path, metavar="DIR", help="write the prompts of `same` instead")
     options = parser.parse_args()
@@ -120,6 +132,8 @@ def main() -> None:
         if path == "model":
             for part in PARTS:
                 some = [row for row in rows if row.case["part"] == part]
+                if some and options.lists:
+                    print_lists(some, part)
                 n_pairs, n_unanswered = questions_of(some)
                 if some and n_unanswered < n_pairs:
                     name = f"resolver, same, {part} ({len(some)}, {n_pairs} asked, {n_unanswered} unanswered)"
@@ -237,15 +251,28 @@ def clusterings(embedder: WordLlamaEmbedder) -> dict[str, Clustering]:
     }
 
 
-def resolved(row: Scored, *, asks: bool = False) -> Resolution:
-    """Return the entities of a case, by the rules; `asks` if a model is asked about the doubtful ones."""
+def resolved(row: Scored, *, asks: bool = False, listed: list[ListedName] | None = None) -> Resolution:
+    """Return the entities of a case, by the rules.
+
+    Args:
+        row: the case.
+        asks: whether a model is asked about the doubtful ones, also those that replies about lists suggest.
+        listed: gets the entities that stand in lists.
+    """
     embedder = _embedder()
+
+    def suggest(names: Sequence[ListedName]) -> set[tuple[int, int]]:
+        if listed is not None:
+            listed.extend(names)
+        return row.suggested
+
     return resolve(
         row.mentions,
         embed=lambda names: embedder.embed(names, "name"),
         relations=row.relations,
         by_model=row.by_model,
         asks=asks,
+        suggest=suggest,
     )
 
 
@@ -295,28 +322,114 @@ def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], C
     ]
 
 
+@dataclass(frozen=True)
+class ListOfNames:
+    """A list of names of several cases, and the request about it."""
+
+    names: list[tuple[Scored, int]]
+    """Case and position among its entities that stand in lists."""
+    asked: ChatRequest
+
+
+def lists_over(rows: Sequence[Scored]) -> list[ListOfNames]:
+    """Return the lists of some cases, made as if they were one collection.
+
+    Documents are shown by codes that do not tell which case they are of.
+    """
+    owners: list[tuple[ListedName, Scored, int, str]] = []
+    for row in rows:
+        listed: list[ListedName] = []
+        resolved(row, asks=True, listed=listed)
+        descriptions = {(m.document, m.name): m.description for m in reversed(row.mentions) if m.description}
+        for position, name in enumerate(listed):
+            codes = {document: digest(row.case["id"], document)[:6] for document, _ in name.places}
+            clues = (f"{c} {row.case['id']}" if c.startswith("document ") else c for c in name.clues)
+            coded = replace(name, clues=frozenset(clues), places=tuple((codes[d], n) for d, n in name.places))
+            text = next((descriptions[place] for place in name.places if place in descriptions), "")
+            owners.append((coded, row, position, text))
+    owners.sort(key=lambda owner: (owner[0].base, owner[0].places))
+    found = []
+    for each in lists_of([owner[0] for owner in owners], NAMES_PER_CALL):
+        some = [owners[n] for n in each]
+        asked = suggest_same_request([line_of(name, {name.places[0]: text}) for name, _, _, text in some])
+        found.append(ListOfNames([(row, position) for _, row, position, _ in some], asked))
+    return found
+
+
+def add_suggestions(lists: Sequence[ListOfNames]) -> int:
+    """Let cases have the pairs that the recorded replies about lists suggest; return how many are of two cases."""
+    n_across = 0
+    for some in lists:
+        reply = replies().get(key_of(some.asked))
+        for a, b in pairs_of(parse_groups(reply, len(some.names))) if reply else ():
+            (first, x), (second, y) = some.names[a], some.names[b]
+            if first is second:
+                first.suggested.add((x, y))
+            else:
+                n_across += 1
+    return n_across
+
+
+def print_lists(rows: Sequence[Scored], part: str) -> None:
+    """Print what the replies about the lists of a part suggest, and add it to the cases.
+
+    The last row is what lists could bring: if each pair of one entity that a list has were suggested and confirmed.
+    """
+    lists = lists_over(rows)
+    ideal = {row.case["id"]: replace(row, suggested=set()) for row in rows}
+    for some in lists:
+        for (first, x), (second, y) in combinations(some.names, 2):
+            if first is second:
+                ideal[first.case["id"]].suggested.add((x, y))
+    n_across = add_suggestions(lists)
+    n_unanswered = sum(key_of(some.asked) not in replies() for some in lists)
+    pairs = [
+        (same, pair.rule == LISTED)
+        for row in rows
+        for pair, same in right_answers(row, resolved(row, asks=True))
+    ]
+    n_new, n_right = sum(new for _, new in pairs), sum(new and same for same, new in pairs)
+    n_all = sum(len(row.suggested) for row in rows) + n_across
+    print(
+        f"lists, {part}: {len(lists)} of {sum(len(some.names) for some in lists)} names, {n_unanswered} unanswered; "
+        f"{n_all} pairs suggested, {n_across} of two cases; {n_new} asked about that no rule suggests, {n_right} one"
+    )
+    print(
+        table_row(f"ceiling of lists, {part} ({len(rows)})", counts(list(ideal.values()), with_right_answers))
+    )
+
+
 def key_of(asked: ChatRequest) -> str:
     return digest(*(message.content for message in asked.messages))
 
 
 def write_prompts(folder: Path, part: str) -> None:
-    """Write the prompts without a reply, as JSON lines with key and messages; ``all`` leaves out closed parts."""
+    """Write the prompts without a reply, as JSON lines with key and messages; ``all`` leaves out closed parts.
+
+    Those of a part are its lists, as long as one has no reply, and then the pairs.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "prompts.jsonl").open("w", encoding="utf-8") as file:
-        for case in read_cases(part):
-            row = model_path(case)
-            for _, asked in (
-                requests(row, resolved(row, asks=True)) if part != "all" or case["part"] in SEEN else ()
-            ):
-                if key_of(asked) not in replies():
-                    line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
-                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        for each in [part] if part != "all" else SEEN:
+            for asked in _unanswered([model_path(case) for case in read_cases(each)]):
+                line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _unanswered(rows: Sequence[Scored]) -> list[ChatRequest]:
+    lists = lists_over(rows)
+    if waiting := [some.asked for some in lists if key_of(some.asked) not in replies()]:
+        return waiting
+    add_suggestions(lists)
+    asked = [asked for row in rows for _, asked in requests(row, resolved(row, asks=True))]
+    return [each for each in asked if key_of(each) not in replies()]
 
 
 @cache
 def replies() -> dict[str, str]:
     """Return the recorded replies by the key of their prompt."""
-    lines = (CASES / "same_replies.jsonl").read_text(encoding="utf-8").splitlines()
+    files = [CASES / "same_replies.jsonl", CASES / "list_replies.jsonl"]
+    lines = [line for file in files if file.exists() for line in file.read_text("utf-8").splitlines()]
     return {row["key"]: row["reply"] for row in map(json.loads, lines)}
 
 

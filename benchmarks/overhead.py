@@ -317,13 +317,15 @@ def part(given: list[str]) -> None:
 def chain_s(calls: dict[str, int], latency_s: float, concurrency: int) -> float:
     """Return the time that calls of an index must take: by stage, or by their number if that is more.
 
-    Extraction comes first, and decides which names are compared. Descriptions and reports read what it found, and the
-    vectors of each come after it. All other vectors fit beside.
+    Extraction comes first, and decides which names are compared; lists of names decide which pairs are asked about.
+    Descriptions and reports read what extraction found, and the vectors of each come after it. All other vectors fit
+    beside.
     """
-    extract, same, describe, report = (
-        -(-calls.get(task, 0) // concurrency) for task in ("extract", "same", "describe", "report")
+    extract, lists, same, describe, report = (
+        -(-calls.get(task, 0) // concurrency)
+        for task in ("extract", "suggest_same", "same", "describe", "report")
     )
-    rounds = extract + same + max(describe, report) + 1
+    rounds = extract + lists + same + max(describe, report) + 1
     return latency_s * max(rounds, math.ceil(sum(calls.values()) / concurrency))
 
 

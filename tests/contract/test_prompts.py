@@ -40,6 +40,7 @@ from polygraph.tasks import (
     route,
     same,
     subanswer,
+    suggest_same,
     summarise,
     verify,
 )
@@ -63,6 +64,10 @@ def a_report(t):
 
 def a_name(t):
     return same.NameInContext(name=t, type=t, document=t, descriptions=(t, t))
+
+
+def a_line(t):
+    return suggest_same.NameInList(t, t, t, t, (t, t))
 
 
 def triple(t):
@@ -158,6 +163,7 @@ CASES = {
     "rq_query": lambda m, c, t: refine_query.refine_query("rewrite", t, [t, t], context(t), m, method=""),
     "same": lambda m, c, t: same.same_entities([(a_name(t), a_name(t))] * 3, c, m.calls),
     "sub_answer": lambda m, c, t: subanswer.sub_answer(t, [t, t], [passage(t)] * 2, m, method=""),
+    "suggest_same": lambda m, c, t: suggest_same.suggest_same([a_line(t)] * 3, c, m.calls),
     "summarise": lambda m, c, t: summarise.summarise_notes(t, t, [t, t], [t, t, t], m, c, method=""),
     "supports": lambda m, c, t: verify.evidence_suffices(t, context(t), [], m, method=""),
     "user_questions": lambda m, c, t: generate_questions.questions_of_user(
@@ -166,7 +172,16 @@ CASES = {
     "users": lambda m, c, t: generate_questions.generate_user_questions(t, c, m.calls),
 }
 """For each prompt a call with a text in every field that comes from outside."""
-NUMBERED = {"claims": 3, "evidence": 4, "rows": 3, "facts": 3, "reports": 3, "notes": 3, "passages": 4}
+NUMBERED = {
+    "names": 3,
+    "claims": 3,
+    "evidence": 4,
+    "rows": 3,
+    "facts": 3,
+    "reports": 3,
+    "notes": 3,
+    "passages": 4,
+}
 
 
 def requests_for(name, text):

@@ -13,6 +13,8 @@ NAMES = {
     "chunk_vectors": "embedding passages",
     "extraction": "extracting names and relations",
     "resolution": "resolving names",
+    "suggest_same": "reading lists of names",
+    "same": "asking about names",
     "entity_vectors": "embedding entities",
     "reports": "writing reports",
 }

@@ -22,6 +22,7 @@ from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.located_names import locate_names, mentioned
 from polygraph.indexing.row_cache import RowCache
 from polygraph.indexing.same_entities import decide_undecided
+from polygraph.indexing.suggested_pairs import suggest_from_lists
 from polygraph.memory import collector_paused, trim_heap
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.graph_arrays import GraphArrays
@@ -80,6 +81,7 @@ def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> Reso
         must_link=store.extractions.decisions("merge"),
         by_model=task.manifest.by_model,
         asks=bool(task.manifest.same),
+        suggest=partial(suggest_from_lists, task),
     )
     task.progress("resolution", 1, 1)
     return decide_undecided(task, documents, features, resolved)

@@ -12,6 +12,7 @@ import numpy as np
 from polygraph.arrays import Array, Table
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.constraints import parse_key
+from polygraph.extract.resolution.name_lists import LISTED
 from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
@@ -24,12 +25,13 @@ from polygraph.tasks.same import (
     STAGE,
     NameInContext,
     same_entities,
+    who_is_asked,
 )
 from polygraph.text.normalize import normalize_name
 from polygraph.text.prose import count_noun
 from polygraph.text.surroundings import around
 
-_OFTEN = {"equated by text": 0.95, "same name": 0.2}
+_OFTEN = {"equated by text": 0.95, LISTED: 0.9, "same name": 0.2}
 _OFTEN_PRESUMED, _OFTEN_ELSE = 0.85, 0.45
 """Share of undecided pairs that are one, by rule, and of presumed and other pairs: about those that
 `benchmarks/identity.py` prints for the opened cases."""
@@ -51,11 +53,12 @@ def decide_undecided(
         The entities after all answers. Merges are applied in the order of the pairs, and none joins two entities that
         a rule or a user keeps apart.
     """
-    if not task.manifest.same:
+    who = who_is_asked(task.manifest.same)
+    if who is None:
         return resolved
-    chosen = choose_pairs(resolved, int(task.manifest.same.rpartition(":")[2]))
+    chosen = choose_pairs(resolved, who.max_pairs)
     shown = _in_context(task, documents, features, resolved, chosen)
-    keys = [digest(task.manifest.same.rpartition(":")[0], repr(pair)) for pair in shown]
+    keys = [digest(who.pairs, repr(pair)) for pair in shown]
     stored = task.store.extractions.same_answers()
     new = _ask(task, [(key, pair) for key, pair in zip(keys, shown, strict=True) if key not in stored])
     answers = {key: answer for key, answer in {**stored, **new}.items() if key in set(keys)}

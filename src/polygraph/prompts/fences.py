@@ -23,6 +23,7 @@ FENCES: Mapping[str, tuple[str, ...]] = {
     "facts": ("Question",),
     "first_answer": ("Question",),
     "material": ("Question", "Kind", "Statements", "Passages"),
+    "names": (),
     "notes": ("Question", "Subject", "Points to cover"),
     "pairs": ("First", "Second"),
     "passages": ("Question",),

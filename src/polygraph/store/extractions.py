@@ -1,5 +1,6 @@
 """Windows, the rows that were extracted from them, and the user's decisions about names."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
@@ -9,6 +10,7 @@ from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
 from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import Row, SqlConnection
+from polygraph.text.compact_json import compact_json
 from polygraph.text.passage import short_fields
 
 SCHEMA = """
@@ -26,6 +28,7 @@ CREATE TABLE IF NOT EXISTS relation_rows (
   chunks TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reread (document TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS same_answers (key TEXT PRIMARY KEY, same INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS name_lists (key TEXT PRIMARY KEY, "groups" TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS entity_decisions (
   n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL);
 """
@@ -270,6 +273,18 @@ class ExtractionTables:
         self._db.execute("DELETE FROM same_answers")
         rows = sorted((key, None if same is None else int(same)) for key, same in answers.items())
         self._db.insert("same_answers", rows)
+
+    def name_lists(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Return which names of a list a model took for one thing, by the key of the list: groups of keys of names."""
+        if not self._db.columns("name_lists"):
+            return {}
+        found = self._db.rows('SELECT key, "groups" FROM name_lists ORDER BY key')
+        return {key: tuple(map(tuple, json.loads(groups))) for key, groups in found}
+
+    def put_name_lists(self, lists: Mapping[str, Sequence[Sequence[str]]]) -> None:
+        """Replace what a model found in lists of names."""
+        self._db.execute("DELETE FROM name_lists")
+        self._db.insert("name_lists", sorted((key, compact_json(groups)) for key, groups in lists.items()))
 
     def decision_log(self) -> list[LoggedDecision]:
         """Return every decision in the order in which they were made."""

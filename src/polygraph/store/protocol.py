@@ -262,6 +262,9 @@ class ExtractionReader(Protocol):
     def same_answers(self) -> dict[str, bool | None]:
         """Return what a model answered about undecided pairs of names, by key; None if it could not tell."""
 
+    def name_lists(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Return which names of a list a model took for one thing, by the key of the list: groups of keys of names."""
+
     def decision_log(self) -> list[LoggedDecision]:
         """Return every decision in the order in which they were made."""
 
@@ -286,6 +289,9 @@ class ExtractionStore(ExtractionReader, Protocol):
 
     def put_same_answers(self, answers: Mapping[str, bool | None]) -> None:
         """Replace what a model answered about undecided pairs of names."""
+
+    def put_name_lists(self, lists: Mapping[str, Sequence[Sequence[str]]]) -> None:
+        """Replace what a model found in lists of names."""
 
     def undo_decision(self, number: int) -> None:
         """Delete a decision; one that it replaced is in force again."""

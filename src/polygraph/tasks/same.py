@@ -32,13 +32,39 @@ _MAX_REPLY_TOKENS = 40 + 10 * PAIRS_PER_CALL
 _LISTS = ("same", "different")
 
 
+@dataclass(frozen=True, slots=True)
+class WhoIsAsked:
+    """Who decides about names in doubt; as text in the manifest."""
+
+    pairs: str
+    """The model and a hash of the prompt about pairs, which determine its answers."""
+    lists: str
+    """The same of the prompt about lists of names; empty in an index that was made before there were any."""
+    max_pairs: int
+    """Pairs that are asked about at most."""
+
+
 def identity(model: str, max_pairs: int) -> str:
-    """Return what determines the answers, for the manifest: model, prompt, number of pairs.
+    """Return what determines the answers, for the manifest: model, prompts, number of pairs.
 
     >>> identity("gpt-4o", 500).rpartition(":")[2]
     '500'
     """
-    return f"{model}:{prompt('same').hash[:8]}:{max_pairs}"
+    return f"{model}:{prompt('same').hash[:8]}+{prompt('suggest_same').hash[:8]}:{max_pairs}"
+
+
+def who_is_asked(written: str) -> WhoIsAsked | None:
+    """Read what `identity` wrote, also in an earlier version; None for an empty text.
+
+    >>> who_is_asked("m:7b:1f+2e:50"), who_is_asked("m:7b:1f:50").lists
+    (WhoIsAsked(pairs='m:7b:1f', lists='m:7b:2e', max_pairs=50), '')
+    """
+    if not written:
+        return None
+    who, _, max_pairs = written.rpartition(":")
+    model, _, hashes = who.rpartition(":")
+    pairs, _, lists = hashes.partition("+")
+    return WhoIsAsked(f"{model}:{pairs}", f"{model}:{lists}" if lists else "", int(max_pairs))
 
 
 @dataclass(frozen=True, slots=True)

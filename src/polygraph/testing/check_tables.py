@@ -285,6 +285,13 @@ def check_decisions(store: Store) -> None:
         expect(
             tables.same_answers(), kept, "answers about pairs of names come back, and new ones replace them"
         )
+    lists: dict[str, tuple[tuple[str, ...], ...]] = {"x": (("a", TRICKY), ("b", "c", "d")), "y": ()}
+    for listed in (lists, {"y": ()}):
+        with store.transaction():
+            tables.put_name_lists(listed)
+        expect(
+            tables.name_lists(), listed, "what a model found in lists of names comes back, and is replaced"
+        )
 
 
 def check_lost_relations(store: Store) -> None:
@@ -690,6 +697,7 @@ def _fill(store: Store, prefix: str = "") -> None:
         store.extractions.put(extraction(f"{prefix}d"), "llm:m")
         store.extractions.decide("merge", f"{prefix}Mara", TRICKY)
         store.extractions.put_same_answers({f"{prefix}a": True, "b": None})
+        store.extractions.put_name_lists({f"{prefix}a": [["x", TRICKY]], "b": []})
         lost = [(window.id, 0, "self", "e1")]
         store.graph.put(ENTITIES, RELATIONS, TRIPLES, MERGES, NAME_PAIRS, lost)
         store.graph.put_summaries([("entity", 0, f"{prefix}{TRICKY}")])

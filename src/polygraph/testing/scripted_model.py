@@ -33,6 +33,7 @@ from polygraph.testing.scripts.indexing import (
     scripted_extraction,
     scripted_report,
     scripted_same,
+    scripted_suggestions,
 )
 from polygraph.testing.scripts.questions import (
     scripted_graph_keywords,
@@ -84,6 +85,7 @@ REPLIES: Mapping[str, Handler] = {
     "describe": scripted_descriptions,
     "report": scripted_report,
     "same": scripted_same,
+    "suggest_same": scripted_suggestions,
     "points": scripted_points,
     "answer": scripted_answer,
     "check_citations": scripted_check,

@@ -394,7 +394,7 @@ def test_the_command_leaves_no_folder_behind_and_prints_a_cap(papers, tmp_path):
     assert "--max-cost 0." in shown
     assert "one question, graphrag-global" in shown
     found = json.loads(run("--json"))
-    assert [each["stage"] for each in found["lines"]] == ["extract", "reports", "same"]
+    assert [each["stage"] for each in found["lines"]] == ["extract", "reports", "suggest_same", "same"]
     assert found["total"]["cost"]["low"] > 0
     assert not (tmp_path / "polygraph.index").exists()
 

@@ -175,7 +175,7 @@ def test_pairs_wait_in_a_batch_file_and_the_next_round_follows_the_replies(tmp_p
     model = Answers('{"same": [1], "different": []}')
     flags = {"same_pairs": 5, "batch": folder, "chat_model": "scripted"}
     stages = []
-    for _ in range(4):
+    for _ in range(5):
         with Index.open(
             tmp_path / "index", embedder="hash", name_embedder="hash", reranker="none", **flags
         ) as index:
@@ -205,7 +205,7 @@ def test_pairs_wait_in_a_batch_file_and_the_next_round_follows_the_replies(tmp_p
         (folder / f"replies-{len(stages)}.jsonl").write_text(
             "".join(json.dumps(line) + "\n" for line in lines), "utf-8"
         )
-    assert stages == ["Task: extract"] * 3 + ["Task: same"]
+    assert stages == ["Task: extract"] * 3 + ["Task: suggest_same", "Task: same"]
 
 
 # --- pure parts -------------------------------------------------------------------------------------------

@@ -259,6 +259,16 @@ def kind_of_type(type_: str) -> str:
     return "person" if words[-1] in OCCUPATIONS else ""
 
 
+def says_nothing(type_: str) -> bool:
+    """Return whether a type tells nothing of what a thing is, or none is given.
+
+    >>> [says_nothing(t) for t in ("historical event", "concept", "", "treaty")]
+    [True, True, True, False]
+    """
+    words = type_.casefold().replace("_", " ").replace("-", " ").split()
+    return not words or not _GENERAL.isdisjoint(words)
+
+
 def kind_of_class(noun_class: str) -> str:
     """Return the kind of a class of `CLASS_OF_NOUN`, or an empty string."""
     return _KIND_OF_CLASS.get(noun_class, "")

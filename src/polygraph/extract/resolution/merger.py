@@ -224,7 +224,7 @@ class Merger:
         if why:
             self.comparisons.append(Comparison(a, b, "apart", why, 0.9, conflict))
 
-    def leave_undecided(self, a: int, b: int, rule: Rule, evidence: str) -> None:
+    def leave_undecided(self, a: int, b: int, rule: str, evidence: str) -> None:
         """Record two clusters that a rule suggests to merge without enough evidence."""
         self.comparisons.append(Comparison(self.root(a), self.root(b), "undecided", rule, 0.5, evidence))
 

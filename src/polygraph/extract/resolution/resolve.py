@@ -31,6 +31,7 @@ from polygraph.extract.resolution.document_features import COLUMNS, extract_feat
 from polygraph.extract.resolution.mention_table import MentionTable
 from polygraph.extract.resolution.merger import Comparison, Merger, merge_equated
 from polygraph.extract.resolution.must_link import merge_must_links
+from polygraph.extract.resolution.name_lists import Suggest, suggest_listed
 from polygraph.extract.resolution.name_variants import merge_name_variants
 from polygraph.extract.resolution.qualified_names import merge_qualified_names
 from polygraph.extract.resolution.records import (
@@ -64,6 +65,7 @@ def resolve(
     relations: Iterable[NameRelation] = (),
     by_model: bool = True,
     asks: bool = False,
+    suggest: Suggest | None = None,
 ) -> Resolution:
     """Cluster mentions into entities.
 
@@ -77,6 +79,7 @@ def resolve(
         relations: relation rows between the mentions of each window.
         by_model: whether a language model wrote the rows; see `document_features.extract_features`.
         asks: whether a model is asked about pairs: merges on little evidence are then `presumed` and not done.
+        suggest: gets the entities after all rules, if a model is asked, and returns pairs to ask about.
 
     Returns:
         The same for every order of the mentions. Ids are normalised names. Entities that share a name carry a
@@ -113,6 +116,7 @@ def resolve(
         must_link=must_link,
         by_model=by_model,
         asks=asks,
+        suggest=suggest,
     )
     entities = (found.ids[number] for number in found.entity.tolist())
     return Resolution(
@@ -132,6 +136,7 @@ def resolve_rows(
     must_link: frozenset[tuple[str, str]] = frozenset(),
     by_model: bool = True,
     asks: bool = False,
+    suggest: Suggest | None = None,
 ) -> ResolvedRows:
     """Cluster the rows of `extract_features` into entities.
 
@@ -146,6 +151,7 @@ def resolve_rows(
         must_link: see there.
         by_model: see there; as for the features.
         asks: see there.
+        suggest: see there.
     """
     table = MentionTable(documents, features, Constraints(cannot_link), by_model=by_model)
     long_names = LongNames(table)
@@ -161,6 +167,8 @@ def resolve_rows(
     merge_spelling_variants(merger, embed)
     merge_forms()
     suggest_pairs(merger)
+    if suggest is not None and asks and by_model:
+        suggest_listed(merger, suggest)
     clusters = merger.remaining()
     ids = _assign_ids(clusters, table)
     if must_link:

@@ -16,7 +16,7 @@ from polygraph.indexing.estimate.model_profile import GPT_4O, ModelProfile
 from polygraph.indexing.estimate.plan import EstimateState, Plan
 from polygraph.indexing.estimate.questions import LayerSizes, question_line
 from polygraph.indexing.estimate.ranges import ZERO, Estimate, Line, priced_line
-from polygraph.indexing.estimate.same import same_line
+from polygraph.indexing.estimate.same import same_lines
 from polygraph.models import Models
 from polygraph.models.prices import FREE
 from polygraph.store.layers import with_dependencies
@@ -72,12 +72,8 @@ def estimate(corpus: Corpus, plan: Plan, models: Models, *, pilot: int = 0) -> E
             lines.append(described)
         if model_writes and chat is not None:
             lines.append(report_line(state, chat, size))
-    if (
-        "graph" in needed
-        and chat is not None
-        and (names := same_line(state, chat, size.entities)) is not None
-    ):
-        lines.append(names)
+    if "graph" in needed and chat is not None:
+        lines += same_lines(state, chat, size.entities)
     lines += embedding_lines(state, needed, size)
     questions = _question_lines(state, size)
     _add_notes(state, [*lines, *questions])

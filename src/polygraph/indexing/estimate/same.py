@@ -3,15 +3,25 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from polygraph.extract.resolution.records import PairDecision, Resolution, ResolvedRows
+from polygraph.indexing.estimate.name_lists import (
+    NAMES_PER_ENTITY,
+    SUGGESTED_PER_NAME,
+    TOKENS_PER_NAME,
+    SimulatedLists,
+    counted_lists,
+    guessed_lists,
+)
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
 from polygraph.indexing.estimate.simulated_graph import resolve_simulated
 from polygraph.indexing.same_entities import choose_pairs
-from polygraph.models import ChatModel, ChatRequest
+from polygraph.indexing.suggested_pairs import NAMES_PER_PAIR
+from polygraph.models import ChatModel, ChatReply, ChatRequest
 from polygraph.models.calls import request_key
 from polygraph.records import Extraction, Window
 from polygraph.tasks.same import (
@@ -21,7 +31,9 @@ from polygraph.tasks.same import (
     PAIRS_PER_CALL,
     STAGE,
     NameInContext,
+    WhoIsAsked,
     same_request,
+    who_is_asked,
 )
 from polygraph.text.prose import count_noun
 from polygraph.text.surroundings import around
@@ -32,6 +44,10 @@ _PAIRS_PER_ENTITY = Range(0.05, 0.3, 0.5)
 49 documents of the sample collection, with a wide range."""
 _MARGIN = 0.1
 """Pairs for each entity that what is read may lack."""
+_LISTED_LESS = 0.8
+"""Share of the names in lists that the whole graph may have at least, beside what is read."""
+_MAX_NAMES = 1_000
+"""Entities of one window, at most: all stand in lists where their number is counted."""
 _GROWTH = Range(0.0, 0.4, 1.0)
 """Exponent by which pairs for each entity grow with the entities: names of one document meet, which is 0, or those of
 all documents, which is 1. Between 12 windows and 44 to 63 of three corpora it was 0.3 to 0.8."""
@@ -44,49 +60,74 @@ _REPLY_TOKENS = 12
 _TOKENS_PER_NUMBER = 3
 
 
-def same_line(state: EstimateState, chat: ChatModel, n_entities: Range) -> Line | None:
-    """Return the line of the undecided names; None if nothing will be asked.
+def same_lines(state: EstimateState, chat: ChatModel, n_entities: Range) -> list[Line]:
+    """Return the lines of the lists of names and of the undecided pairs; none of what is not asked.
 
     Args:
         state: with the rows of the windows that are read.
         chat: the model that is asked.
         n_entities: of the graph.
     """
-    max_pairs = int(state.plan.manifest.same.rpartition(":")[2] or 0)
-    if not max_pairs:
-        return None
+    who = who_is_asked(state.plan.manifest.same)
+    if who is None or not who.max_pairs:
+        return []
     if all(window.id in state.corpus.extractions for window in state.corpus.windows):
-        return _counted(state, chat, max_pairs)
+        return _counted(state, chat, who)
     known = _known_pairs(state)
-    n_pairs = Range(*(min(max_pairs, n) for n in low_mid_high(pairs_in_doubt(known, n_entities))))
-    calls = Range(*(-(-n // PAIRS_PER_CALL) for n in low_mid_high(n_pairs.rounded())))
     basis = "a guess: how many names are in doubt is known after extraction"
     if known.n_entities:
         basis = f"as in the {count_noun(known.n_windows, 'window')} that are read"
-    return priced_line(
+    lines: list[Line] = []
+    n_pairs = pairs_in_doubt(known, n_entities)
+    if who.lists:
+        most = NAMES_PER_PAIR * who.max_pairs
+        listed = Range(*(min(most, n) for n in low_mid_high(listed_names(known, n_entities)))).rounded()
+        lines.append(guessed_lists(state, chat, listed, known.tokens_per_name, basis))
+        n_pairs = n_pairs + listed * SUGGESTED_PER_NAME
+    n_pairs = Range(*(min(who.max_pairs, n) for n in low_mid_high(n_pairs)))
+    calls = Range(*(-(-n // PAIRS_PER_CALL) for n in low_mid_high(n_pairs.rounded())))
+    pairs = priced_line(
         STAGE, chat.name, state.price(chat), calls, calls * _instructions() + n_pairs * known.tokens_per_pair,
         calls * _REPLY_TOKENS + n_pairs * _TOKENS_PER_NUMBER,
-        basis=f"{basis}; at most {count_noun(max_pairs, 'pair')}",
+        basis=f"{basis}; at most {count_noun(who.max_pairs, 'pair')}",
     )  # fmt: skip
+    return [*lines, pairs]
 
 
-def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | None:
-    """Return the line for documents that are all read: their names are resolved, and the requests are written."""
+def _counted(state: EstimateState, chat: ChatModel, who: WhoIsAsked) -> list[Line]:
+    """Return the lines for documents that are all read: their names are resolved, and the requests are written."""
     windows = {window.id: window for window in state.corpus.windows}
     extractions = [state.corpus.extractions[window.id] for window in state.corpus.windows]
-    found = resolve_simulated(windows.values(), extractions, state.plan.manifest, asks=True)
-    chosen = choose_pairs(_as_rows(found), max_pairs)
-    if not chosen:
-        return None
+    lists = SimulatedLists(extractions, windows, who.max_pairs, partial(_stored_reply, state, chat))
+    suggest = lists.suggest if who.lists else None
+    found = resolve_simulated(windows.values(), extractions, state.plan.manifest, asks=True, suggest=suggest)
+    lines = [line] if (line := counted_lists(state, chat, lists)) is not None else []
+    chosen = choose_pairs(_as_rows(found), who.max_pairs)
+    # What lists without a reply will suggest is not known.
+    more = SUGGESTED_PER_NAME * lists.n_unanswered_names
+    more = Range(*(min(n, who.max_pairs - len(chosen)) for n in low_mid_high(more))).rounded()
+    if not chosen and not more.high:
+        return lines
     requests = _requests(_in_context(found, extractions, windows, chosen))
-    paid = [r for r in requests if state.plan.stored_reply(request_key(chat.name, r)) is None]
+    paid = [request for request in requests if _stored_reply(state, chat, request) is None]
     reads = sum(count_tokens(message.content) for request in paid for message in request.messages)
+    n_calls = [-(-(len(chosen) + n) // PAIRS_PER_CALL) for n in low_mid_high(more)]
+    more_calls = Range(*(n - len(requests) for n in n_calls))
     writes = len(paid) * _REPLY_TOKENS + len(chosen) * _TOKENS_PER_NUMBER
-    return priced_line(
-        STAGE, chat.name, state.price(chat), Range.exactly(len(paid)), Range.with_relative_error(reads, 0.1),
-        Range.with_relative_error(writes, 0.5), free=len(requests) - len(paid),
-        basis=f"{count_noun(len(chosen), 'pair')} of names that the rules leave undecided",
+    basis = f"{count_noun(len(chosen), 'pair')} of names that the rules leave undecided"
+    if more.high:
+        basis += ", and what lists will suggest"
+    pairs = priced_line(
+        STAGE, chat.name, state.price(chat), more_calls + Range.exactly(len(paid)),
+        Range.with_relative_error(reads, 0.1) + more * _TOKENS_PER_PAIR + more_calls * _instructions(),
+        Range.with_relative_error(writes, 0.5) + more * _TOKENS_PER_NUMBER + more_calls * _REPLY_TOKENS,
+        free=len(requests) - len(paid), basis=basis,
     )  # fmt: skip
+    return [*lines, pairs]
+
+
+def _stored_reply(state: EstimateState, chat: ChatModel, request: ChatRequest) -> ChatReply | None:
+    return state.plan.stored_reply(request_key(chat.name, request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,23 +138,44 @@ class KnownPairs:
     n_entities: int = 0
     n_pairs: int = 0
     tokens_per_pair: Range = _TOKENS_PER_PAIR
+    n_listed: int = 0
+    """Names that may stand in lists."""
+    tokens_per_name: Range = TOKENS_PER_NAME
 
 
 def _known_pairs(state: EstimateState) -> KnownPairs:
     known = {**state.corpus.extractions, **state.extractions}
     windows = {window.id: window for window in state.corpus.windows if window.id in known}
     extractions = [known[i] for i in windows]
-    found = resolve_simulated(windows.values(), extractions, state.plan.manifest, asks=True)
+    lists = SimulatedLists(extractions, windows, len(windows) * _MAX_NAMES)
+    found = resolve_simulated(
+        windows.values(), extractions, state.plan.manifest, asks=True, suggest=lists.suggest
+    )
     rows = _as_rows(found)
     pairs = choose_pairs(rows, len(found.pairs))
-    if not pairs:
-        return KnownPairs(len(windows), len(rows.ids))
-    requests = _requests(_in_context(found, extractions, windows, pairs))
-    n_tokens = sum(count_tokens(message.content) for request in requests for message in request.messages)
-    per_pair = Range.with_relative_error(
-        (n_tokens - len(requests) * _instructions()) / len(pairs), _PAIR_ERROR
+    per_pair = _TOKENS_PER_PAIR
+    if pairs:
+        requests = _requests(_in_context(found, extractions, windows, pairs))
+        n_tokens = sum(count_tokens(message.content) for request in requests for message in request.messages)
+        per_pair = Range.with_relative_error(
+            (n_tokens - len(requests) * _instructions()) / len(pairs), _PAIR_ERROR
+        )
+    return KnownPairs(
+        n_windows=len(windows),
+        n_entities=len(rows.ids),
+        n_pairs=len(pairs),
+        tokens_per_pair=per_pair,
+        n_listed=lists.n_names,
+        tokens_per_name=lists.tokens_per_name(),
     )
-    return KnownPairs(len(windows), len(rows.ids), len(pairs), per_pair)
+
+
+def listed_names(known: KnownPairs, n_entities: Range) -> Range:
+    """Return the names of the whole graph that may stand in lists."""
+    if not known.n_entities:
+        return NAMES_PER_ENTITY * n_entities
+    rate = known.n_listed / known.n_entities
+    return Range(rate * _LISTED_LESS, rate, min(1.0, rate + _MARGIN)) * n_entities
 
 
 def pairs_in_doubt(known: KnownPairs, n_entities: Range) -> Range:

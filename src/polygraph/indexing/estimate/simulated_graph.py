@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polygraph.extract.resolution.name_lists import Suggest
 from polygraph.extract.resolution.records import Mention, Resolution
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.graph.communities import communities
@@ -95,6 +96,7 @@ def resolve_simulated(
     embedded: list[str] | None = None,
     *,
     asks: bool = False,
+    suggest: Suggest | None = None,
 ) -> Resolution:
     """Resolve rows as the build does, but without vectors.
 
@@ -105,6 +107,7 @@ def resolve_simulated(
         embedded: gets the names whose vectors are asked for.
         asks: as for `resolve`. Without it, names that the rules take for one are merged, as they are in the build
             unless the model parts them.
+        suggest: as for `resolve`.
     """
 
     def no_vectors(names: Sequence[str]) -> Vectors:
@@ -119,6 +122,7 @@ def resolve_simulated(
         relations=name_relations(extractions),
         by_model=manifest.by_model,
         asks=asks,
+        suggest=suggest,
     )
 
 

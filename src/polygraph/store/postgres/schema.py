@@ -115,6 +115,9 @@ CREATE TABLE vector_layers (
   folder text COLLATE "C" PRIMARY KEY, rows_table text COLLATE "C" NOT NULL, ids bytea NOT NULL);
 ALTER TABLE vector_layers ALTER ids SET STORAGE EXTERNAL;
 """,
+    """
+CREATE TABLE name_lists (key text COLLATE "C" PRIMARY KEY, "groups" text COLLATE "C" NOT NULL);
+""",
 )
 """Each brings the tables from one version to the next. A released one never changes."""
 

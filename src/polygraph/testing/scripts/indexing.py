@@ -19,6 +19,7 @@ _COMMON = frozenset(
 _SOURCED = re.compile(r"\[\d{1,6}(?:, ?\d{1,6}){0,50}\]$")
 _MOST_FINDINGS = 5
 _PAIR = re.compile(r"^\[(\d{1,3})\]\nFirst: (.{1,500})\n(?:- .*\n)*Second: (.{1,500})", re.MULTILINE)
+_LISTED = re.compile(r"(.{1,200}?)(?: \(([^()]*)\))?(?:, also .*)?, from ")
 _NAMED = re.compile(r"^(.*?)(?: \(([^()]*)\))?, from ")
 
 
@@ -67,6 +68,16 @@ def scripted_same(request: ChatRequest) -> str:
         ends = [(name.split()[-1:], kind) for each in names for name, kind in _NAMED.findall(each)]
         (same if len(set(map(repr, ends))) == 1 else different).append(int(number))
     return json.dumps({"same": same, "different": different})
+
+
+def scripted_suggestions(request: ChatRequest) -> str:
+    """Put names of a list together that end in the same word and have the same type, eight at most."""
+    by_end: dict[str, list[int]] = {}
+    for number, line in blocks(fenced(last_turn(request), "names")):
+        head = _LISTED.match(line)
+        if head and head[1].split():
+            by_end.setdefault(f"{head[1].split()[-1]} ({head[2]})", []).append(number)
+    return json.dumps({"groups": [some[:8] for some in by_end.values() if len(some) > 1]})
 
 
 def scripted_descriptions(request: ChatRequest) -> str:

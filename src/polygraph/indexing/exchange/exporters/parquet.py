@@ -110,6 +110,7 @@ def _schemas(pa: Any) -> dict[str, Any]:
         },
         "decisions": {"kind": text, "a": text, "b": text},
         "same_answers": {"key": text, "same": pa.bool_()},
+        "name_lists": {"key": text, "groups": pa.list_(texts)},
         "entities": {
             "id": text,
             "name": text,

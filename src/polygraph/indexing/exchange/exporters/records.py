@@ -123,6 +123,11 @@ def _same_answers(store: StoreReader) -> Iterator[Row]:
         yield {"key": key, "same": same}
 
 
+def _name_lists(store: StoreReader) -> Iterator[Row]:
+    for key, groups in sorted(store.extractions.name_lists().items()):
+        yield {"key": key, "groups": [list(group) for group in groups]}
+
+
 def _written_summaries(store: StoreReader) -> Iterator[Row]:
     for key, summary in store.graph.all_written_summaries():
         yield {
@@ -258,6 +263,7 @@ _STREAMS: Mapping[str, Callable[[StoreReader], Iterator[Row]]] = {
     "relation_rows": _relation_rows,
     "decisions": _decisions,
     "same_answers": _same_answers,
+    "name_lists": _name_lists,
     "entities": _entities,
     "relations": _relations,
     "merges": _merges,

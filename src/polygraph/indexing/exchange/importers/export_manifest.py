@@ -12,6 +12,9 @@ from polygraph.indexing.exchange.importers.schema import MANIFEST as MANIFEST_SH
 from polygraph.store.layers import DEPENDENCIES, with_dependencies
 from polygraph.store.manifest import FORMAT, Manifest
 
+_ADDED = "name_lists.jsonl"
+"""Exports of earlier versions do not have this file."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportManifest:
@@ -56,6 +59,8 @@ def read_export_manifest(folder: Path) -> ExportManifest:
             f"layers must be some of {', '.join(DEPENDENCIES)}, in this order, with those that each depends on"
         )
     names = {f"{kind}.jsonl": kind for kind in KINDS}
+    if isinstance(files, dict) and _ADDED not in files:
+        del names[_ADDED]
     if not isinstance(files, dict) or files.keys() != names.keys():
         reject(f"files must name {', '.join(names)}, with the number of lines of each")
     if any(type(n) is not int or n < 0 for n in files.values()):

@@ -57,6 +57,9 @@ FIELDS = Shape("an object", lambda value: isinstance(value, dict))
 STATUS = Shape('"", "ok", "repaired" or "failed"', lambda value: value in ("", "ok", "repaired", "failed"))
 DECISION = Shape('"merge", "rename" or "split"', lambda value: value in DECISION_KINDS)
 ANSWER = Shape("true, false or null", lambda value: value is None or isinstance(value, bool))
+GROUPS = Shape(
+    "a list of lists of texts", lambda value: isinstance(value, list) and all(map(_is_texts, value))
+)
 SPANS = Shape(
     "a list of objects with chunk, start and end",
     _list_of({"chunk": _is_text, "start": _is_whole, "end": _is_whole}),
@@ -111,6 +114,7 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
     },
     "decisions": {"kind": DECISION, "a": TEXT, "b": TEXT},
     "same_answers": {"key": SOME_TEXT, "same": ANSWER},
+    "name_lists": {"key": SOME_TEXT, "groups": GROUPS},
     "entities": {
         "id": TEXT,
         "name": TEXT,

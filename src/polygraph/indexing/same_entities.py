@@ -61,7 +61,8 @@ def decide_undecided(
     keys = [digest(who.pairs, repr(pair)) for pair in shown]
     stored = task.store.extractions.same_answers()
     new = _ask(task, [(key, pair) for key, pair in zip(keys, shown, strict=True) if key not in stored])
-    answers = {key: answer for key, answer in {**stored, **new}.items() if key in set(keys)}
+    known = {**stored, **new}
+    answers = {key: known[key] for key in keys if key in known}
     with task.store.transaction():
         # Answers about texts that are gone are deleted with them.
         task.store.extractions.put_same_answers(answers)

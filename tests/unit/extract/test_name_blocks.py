@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.extract.resolution.name_blocks import _in_common, lists_of
+from polygraph.extract.resolution.name_blocks import in_common, lists_of
 from polygraph.extract.resolution.name_lists import ListedName
 from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.extract.resolution.resolve import resolve
@@ -84,7 +84,7 @@ def test_what_is_compared_grows_with_the_names_and_not_with_their_square():
             name(n, clues={f"word {w}" for w in rng.integers(0, n_names, 20)} | {"document all"})
             for n in range(n_names)
         ]
-        counts[n_names] = sum(map(len, _in_common(names).values()))
+        counts[n_names] = sum(map(len, in_common(names).values()))
     assert counts[1600] < 5 * counts[400]
     assert counts[1600] <= 2 * 40 * 1600
 

@@ -47,12 +47,12 @@ def lists_of(names: Sequence[ListedName], max_list: int) -> list[list[int]]:
             found.append(members)
         else:
             some = [names[n] for n in members]
-            joined = _joined(len(some), _in_common(some), max_list)
+            joined = _joined(len(some), in_common(some), max_list)
             found += [sorted(members[n] for n in each) for each in _packed(some, joined, max_list)]
     return sorted(each for each in found if len(each) > 1)
 
 
-def _in_common(names: Sequence[ListedName]) -> dict[int, dict[int, float]]:
+def in_common(names: Sequence[ListedName]) -> dict[int, dict[int, float]]:
     """Return for each name the names with which it has something in common, and how much: a symmetric relation."""
     bearers: dict[str, list[int]] = defaultdict(list)
     for n, name in enumerate(names):

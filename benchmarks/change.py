@@ -157,9 +157,10 @@ def main() -> None:
             print("|---" * (len(heads) + 1) + "|")
             for layer in seconds["first"]:
                 cells = [f"{seconds[step].get(layer, 0.0):.1f}" for step in seconds]
-                share = seconds["add 1%"].get(layer, 0.0) / seconds["first"][layer]
+                first, added_s = seconds["first"][layer], seconds["add 1%"].get(layer, 0.0)
+                share = f"{added_s / first:.0%}" if first else "–"
                 memory = [f"{peaks[step].get(layer, 0.0):.0f}" for step in ("first", "add 1%")]
-                print(f"| {layer} | {' | '.join([*cells, f'{share:.0%}', *memory])} |")
+                print(f"| {layer} | {' | '.join([*cells, share, *memory])} |")
             worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
             print(f"worker that parses: at most {worker:.0f} MB")
 

@@ -15,6 +15,7 @@ and the exit code is 1 if there are any.
 """
 
 import argparse
+import secrets
 import sys
 import tempfile
 import time
@@ -172,9 +173,11 @@ def answers(
     with ExitStack() as stack:
         server, settings = None, load_settings({"offline": True})
         if model == "scripted":
-            server = stack.enter_context(ScriptedServer(chat=scripted_chat(), models=["scripted"]))
+            # A kept index has the replies of earlier runs; a model of another name has none there.
+            name = f"scripted-{secrets.token_hex(4)}"
+            server = stack.enter_context(ScriptedServer(chat=scripted_chat(), models=[name]))
             settings = load_settings(
-                {"base_url": server.base_url, "api_key": "any", "chat_model": "scripted", "offline": False}
+                {"base_url": server.base_url, "api_key": "any", "chat_model": name, "offline": False}
             )
         index = stack.enter_context(Index.open(folder, settings=settings))
         snapshot = index.snapshot()

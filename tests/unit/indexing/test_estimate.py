@@ -420,9 +420,35 @@ def test_a_profile_is_fitted_to_rows_and_replies():
     assert fitted.reply_tokens == 250
     assert fitted.error == 0
     assert fitted.entity_tokens == count_tokens("One thing about number 1.")
-    assert fitted.amount(fitted.reply_tokens, 800) == pytest.approx(200)
+    # Two windows of one length say nothing of others: as of other models, twice the text gives the square root of 2.
+    assert fitted.amount(fitted.reply_tokens, 800) == pytest.approx(100 * 2**0.5)
     assert fit_profile([(400, rows, 100)]) is None
     assert fit_profile([(400, Extraction(window="w"), 0)] * 5) is None
+
+
+def test_what_a_model_writes_need_not_grow_with_the_length_of_a_window():
+    rows = Extraction(window="w", entities=tuple(EntityRow(name=f"N{i}") for i in range(4)))
+    lengths = (1, 100, 10_000) * 4
+    # As of a model with a most number of rows: the same of every window, however short.
+    capped = fit_profile([(n, rows, 100) for n in lengths])
+    assert capped.power < 0.02
+    assert capped.amount(capped.reply_tokens, 1000) == pytest.approx(100, rel=0.05)
+    assert capped.amount(capped.entities, 1000) == pytest.approx(4, rel=0.05)
+    in_proportion = fit_profile([(n, rows, n // 4) for n in lengths])
+    assert in_proportion.power > 0.98
+    assert in_proportion.amount(in_proportion.reply_tokens, 1000) == pytest.approx(250, rel=0.05)
+
+
+@pytest.mark.parametrize("power", [None, 0.5])
+def test_a_profile_writes_as_much_of_the_windows_it_is_fitted_to_as_the_model(power):
+    windows = [
+        (n, Extraction(window="w", entities=tuple(EntityRow(name=f"N{i}") for i in range(k))), written)
+        for n, k, written in ((100, 4, 90), (400, 5, 150), (900, 12, 210))
+    ]
+    fitted = fit_profile(windows, power=power)
+    assert power is None or fitted.power == power
+    assert sum(fitted.amount(fitted.reply_tokens, n) for n, _, _ in windows) == pytest.approx(450)
+    assert sum(fitted.amount(fitted.entities, n) for n, _, _ in windows) == pytest.approx(21)
 
 
 def test_defaults_are_in_order_and_a_factor_changes_amounts_only():

@@ -183,10 +183,8 @@ def _reply_tokens(
     if len(profiles) > 1:
         return Range.from_guesses(scale * sum(p.amount(p.reply_tokens, n) for n in lengths) for p in profiles)
     (profile,) = profiles
-    if profile.power == 1:
-        expected = unpaid_text * profile.reply_tokens / 1000
-    else:
-        expected = scale * sum(profile.amount(profile.reply_tokens, n) for n in lengths)
+    written = sum(profile.amount(profile.reply_tokens, n) for n in lengths)
+    expected = written * unpaid_text / max(1, sum(lengths))
     return Range.with_relative_error(expected, profile.error)
 
 

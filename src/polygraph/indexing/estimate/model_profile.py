@@ -1,6 +1,6 @@
 """How much a model extracts and writes: fitted to what it wrote before, else as measured on other models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import fmean
@@ -12,6 +12,9 @@ from polygraph.text.tokens import count_tokens
 
 MIN_WINDOWS = 2
 """Windows that a model must have read before a profile is fitted to them."""
+_PENALTY = 1.5
+"""Weight of what is known of other models in the power of a reply's growth: its variance given the length, 0.3 squared
+for logarithms of replies, by that of the power, 0.25 squared for one between 0 and 1."""
 _RECORD_TOKENS = 14
 """Tokens of a row beside its description: names, type, separators."""
 
@@ -48,10 +51,7 @@ class ModelProfile:
         >>> round(GPT_4O.amount(10.0, 1200)), round(GPT_4O.amount(10.0, 300))
         (12, 6)
         """
-        if not n_tokens:
-            return 0.0
-        amount: float = rate * self.window_tokens / 1000 * (n_tokens / self.window_tokens) ** self.power
-        return amount
+        return rate * self.window_tokens / 1000 * _relative(n_tokens, self.window_tokens, self.power)
 
     def scaled(self, factor: float) -> "ModelProfile":
         """Return a profile with `factor` times as many rows and tokens, each row as long as before."""
@@ -78,36 +78,52 @@ DEFAULT_PROFILES = (GPT_3_5, GPT_4O, THOROUGH)
 DEFAULT_BASIS = "measured on 192 replies of gpt-3.5-turbo and gpt-4o, and on a graph by Microsoft GraphRAG"
 
 
-def fit_profile(windows: Sequence[tuple[int, Extraction, int]]) -> ModelProfile | None:
+def fit_profile(
+    windows: Sequence[tuple[int, Extraction, int]], *, power: float | None = None
+) -> ModelProfile | None:
     """Fit a profile to windows that a model has read; None if there are too few, or no rows.
 
     Args:
         windows: tokens of the text, extracted rows, and tokens of the first reply, 0 if they are not known.
+        power: exponent of the growth with the length of the window; None: fitted to these windows too.
     """
     if len(windows) < MIN_WINDOWS:
         return None
-    text = sum(n for n, _, _ in windows) / 1000
-    n_entities = sum(len({normalize_name(row.name) for row in e.entities}) for _, e, _ in windows)
+    text = sum(n for n, _, _ in windows)
+    names = [len({normalize_name(row.name) for row in e.entities}) for _, e, _ in windows]
+    n_entities = sum(names)
     relations = [row for _, e, _ in windows for row in e.relations]
     if not text or not n_entities:
         return None
     replies = [(n, written) for n, _, written in windows if written]
+    rows = [(n, n_names + len(e.relations)) for (n, e, _), n_names in zip(windows, names, strict=True)]
+    if power is None:
+        power = _fit_power(replies or rows)
+    window_tokens = text / len(windows)
+
+    def rate(n_written: float, lengths: Iterable[int]) -> float:
+        """Return what is written for 1,000 tokens, so that the amounts of these windows have the right sum."""
+        return n_written / sum(_relative(n, window_tokens, power) for n in lengths) * 1000 / window_tokens
+
+    lengths = [n for n, _, _ in windows]
     of_entities = [row.description for _, e, _ in windows for row in e.entities if row.description]
     of_relations = [row.description for row in relations]
     descriptions = of_entities + of_relations
     n_described, n_related = (sum(map(count_tokens, some)) for some in (of_entities, of_relations))
     written = n_described + n_related + _RECORD_TOKENS * (n_entities + len(relations))
+    measured = [(_relative(n, window_tokens, power), y) for n, y in replies or rows]
     return ModelProfile(
-        entities=n_entities / text,
-        relations=len(relations) / text,
+        entities=rate(n_entities, lengths),
+        relations=rate(len(relations), lengths),
         entity_tokens=n_described / n_entities,
         relation_tokens=n_related / len(relations) if relations else 0.0,
-        reply_tokens=ratio_of_sums(replies)[0] * 1000 if replies else written / text,
+        reply_tokens=rate(sum(y for _, y in replies), [n for n, _ in replies])
+        if replies
+        else rate(written, lengths),
         repeats=len(set(descriptions)) < 0.8 * len(descriptions),
-        window_tokens=text * 1000 / len(windows),
-        # The windows to come are as long as these: how output changes with length need not be known.
-        power=1.0,
-        error=ratio_of_sums(replies or [(n, len(e.entities) + len(e.relations)) for n, e, _ in windows])[1],
+        window_tokens=window_tokens,
+        power=power,
+        error=ratio_of_sums(measured)[1],
         structures=tuple(structure_of(n, e) for n, e, _ in windows if e.entities),
     )
 
@@ -128,6 +144,34 @@ def ratio_of_sums(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
         return r, 1.0
     variance = sum((b - r * a) ** 2 for a, b in pairs) / (n - 1)
     return r, 2 * sqrt(variance / n) / (y / n)
+
+
+def _relative(n_tokens: float, window_tokens: float, power: float) -> float:
+    """Return how much is written about a window, relative to one of `window_tokens`."""
+    relative: float = (n_tokens / window_tokens) ** power if n_tokens else 0.0
+    return relative
+
+
+def _fit_power(pairs: Sequence[tuple[float, float]]) -> float:
+    """Fit the power between 0 and 1 with which what is written grows with the length of a text.
+
+    By least squares of logarithms, with a penalty for its distance from that of other models, so that a few windows
+    that hardly differ in length do not decide it.
+
+    >>> round(_fit_power([(10, 7), (1_000, 7), (100_000, 7)]), 2), _fit_power([(400, 100), (400, 200)])
+    (0.02, 0.5)
+    """
+    slope, variance = _log_slope(pairs)
+    power = (slope * variance + GPT_4O.power * _PENALTY) / (variance + _PENALTY)
+    return min(max(power, 0.0), 1.0)
+
+
+def _log_slope(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the slope of the logarithms of some pairs, and the sum of the squared deviations of those of the first."""
+    points = [(log(max(a, 1)), log(max(b, 1))) for a, b in pairs]
+    x, y = fmean(a for a, _ in points), fmean(b for _, b in points)
+    variance = sum((a - x) ** 2 for a, _ in points)
+    return sum((a - x) * (b - y) for a, b in points) / variance if variance else 0.0, variance
 
 
 # --- length of reports ------------------------------------------------------------------------------------
@@ -168,13 +212,10 @@ def fit_report_length(pairs: Sequence[tuple[int, int]], most: int) -> ReportLeng
         pairs: tokens of the context and of the report.
         most: tokens of the longest reply.
     """
-    points = [(log(max(a, 1)), log(max(b, 1))) for a, b in pairs]
-    if not points:
+    if not pairs:
         return None
-    x, y = fmean(a for a, _ in points), fmean(b for _, b in points)
-    variance = sum((a - x) ** 2 for a, _ in points)
-    power = sum((a - x) * (b - y) for a, b in points) / variance if variance > 0.1 else 0.0
-    power = min(max(power, 0.0), 1.0)
+    slope, variance = _log_slope(pairs)
+    power = min(max(slope, 0.0), 1.0) if variance > 0.1 else 0.0
     # Through the sum of the lengths, not of their logarithms: tokens are what is paid.
     scale = sum(b for _, b in pairs) / sum(max(a, 1) ** power for a, _ in pairs)
     return ReportLength(base=0.0, scale=scale, power=power, least=min(b for _, b in pairs) / 2, most=most)

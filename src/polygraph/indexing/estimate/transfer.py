@@ -51,7 +51,8 @@ def profile_from_index(store: Store, calls: CallStore, model: str, instructions:
     known: list[tuple[Window, int, Extraction]] = []
     if extractions and manifest is not None and manifest.reader.startswith("llm:"):
         known = _read_windows(store)
-    profile = fit_profile([(n, rows, 0) for _, n, rows in known])
+    # Windows of the other index may all be longer or shorter than those of this one.
+    profile = fit_profile([(n, rows, 0) for _, n, rows in known], power=GPT_4O.power)
     if profile is None:
         raise BadInput(
             f"{store.place} says nothing about {model!r}: the model has not read at least two windows there. "
@@ -63,8 +64,6 @@ def profile_from_index(store: Store, calls: CallStore, model: str, instructions:
         profile,
         reply_tokens=1000 * written / text if text > 0 else profile.reply_tokens,
         error=profile.error + OTHER_CORPUS_ERROR,
-        # Windows there may be longer or shorter, and output does not grow in proportion.
-        power=GPT_4O.power,
     )
     profile = replace(profile, common=fit_common_words(known[:_COMPARED], profile))
     return OtherIndexProfile(name=store.folder.name, profile=profile, n_windows=len(known), ledger=ledger)

@@ -5,9 +5,9 @@ import re
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.answer import NO_ANSWER
-from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.words import content_stems, phrases, question_names
+from polygraph.text.words import phrases, question_names
 
 _OWN_LINES = re.compile(r"^(?:Step \d|Thought: |Action: ).*$", re.MULTILINE)
 _LABELLED_EVIDENCE = re.compile(r"(?<=: )(\[\d{1,6}\] )")
@@ -33,10 +33,8 @@ def scripted_rq_answer(request: ChatRequest) -> str:
     if best is None:
         return json.dumps({"short": "", "answer": f"{NO_ANSWER} nothing was found about it."})
     n, text = best
-    known = set(content_stems(question))
-    short = next(
-        (name for name in question_names(f"It: {text}") if not set(content_stems(name)) & known), text
-    )
+    known = content_parts(question)
+    short = next((name for name in question_names(f"It: {text}") if not content_parts(name) & known), text)
     return json.dumps({"short": short, "answer": f"{text} [{n}]"}, ensure_ascii=False)
 
 
@@ -70,7 +68,7 @@ def scripted_graph_cot(request: ChatRequest) -> str:
 
 def _best_sentence(question: str, evidence: str) -> tuple[int, str] | None:
     """Return number and text of the sentence that shares most words with the question; ties: the first one."""
-    wanted = set(content_stems(question))
+    wanted = content_parts(question)
     best: tuple[float, int, str] | None = None
     for n, text in blocks(_LABELLED_EVIDENCE.sub(r"\n\1", evidence)):
         for start, end in sentence_spans(text[:20_000]):

@@ -9,7 +9,7 @@ from polygraph.tasks.raft import ANSWER, REFUSAL, completion, quoted
 from polygraph.testing.scripts.indexing import CAPITALISED
 from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.words import STOP_WORDS, content_stems, phrases
+from polygraph.text.words import STOP_WORDS, phrases
 
 _PRONOUN = re.compile(r"\b(?:(he|she|it|they|him|them)|(his|her|hers|its|their|theirs))\b", re.IGNORECASE)
 _MOST_SENTENCES = 2
@@ -60,7 +60,7 @@ def scripted_word(request: ChatRequest) -> str:
     """Return the first name in the sentence nearest to the question that the question does not hold."""
     last = last_turn(request)
     question = asked(last)
-    wanted = set(content_stems(question))
+    wanted = content_parts(question)
     found = [
         (share(wanted, text[start:end]), n, text[start:end])
         for n, text in blocks(fenced(last, "evidence"))
@@ -68,7 +68,7 @@ def scripted_word(request: ChatRequest) -> str:
     ]
     for part, n, sentence in sorted(found, key=lambda item: (-item[0], item[1])):
         for name, named in phrases(sentence):
-            if part > 0 and named and not set(content_stems(name)) & wanted:
+            if part > 0 and named and not content_parts(name) & wanted:
                 return f"{name} [{n}]"
     return f"{NO_ANSWER} insufficient evidence"
 
@@ -120,6 +120,6 @@ def scripted_check(request: ChatRequest) -> str:
     for n, text in blocks(fenced(last, "claims")):
         cited, _, claim = text.removeprefix("(cites ").partition(") ")
         pieces = "\n".join(evidence.get(int(number), "") for number in cited.split(", "))
-        holds = share(set(content_stems(claim)), pieces) >= _MIN_SUPPORT
+        holds = share(content_parts(claim), pieces) >= _MIN_SUPPORT
         verdicts["supported" if holds else "unsupported"].append(n)
     return json.dumps(verdicts)

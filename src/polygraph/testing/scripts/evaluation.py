@@ -4,7 +4,7 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, phrases
 
@@ -105,7 +105,7 @@ def scripted_differences(request: ChatRequest) -> str:
 
 
 def _scores(last: str, answers: list[str]) -> str:
-    wanted = set(content_stems(last.partition("Question: ")[2].partition("\n")[0]))
+    wanted = content_parts(last.partition("Question: ")[2].partition("\n")[0])
     scores = {
         "comprehensiveness": [min(5, 5 * len(content_stems(a)) // _WORDS_FOR_ALL) for a in answers],
         "relevance": [round(5 * share(wanted, a)) for a in answers],

@@ -4,8 +4,8 @@ import json
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.route import route_by_rules
-from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
-from polygraph.text.words import content_stems, phrases
+from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
+from polygraph.text.words import phrases
 
 
 def scripted_keywords(request: ChatRequest) -> str:
@@ -33,7 +33,7 @@ def scripted_graph_keywords(request: ChatRequest) -> str:
 def scripted_relevant_facts(request: ChatRequest) -> str:
     """Return the facts that share a content word with the question."""
     last = last_turn(request)
-    wanted = set(content_stems(asked(last)))
+    wanted = content_parts(asked(last))
     kept = [n for n, text in blocks(fenced(last, "facts")) if share(wanted, text) > 0]
     return json.dumps({"facts": kept})
 

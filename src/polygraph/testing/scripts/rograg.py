@@ -7,8 +7,7 @@ from dataclasses import asdict
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.intent import intent_by_rules
 from polygraph.tasks.plan import PlanStep, plan_by_rules
-from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
-from polygraph.text.words import content_stems
+from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 
 _SUPPORT = 0.5
 """Share of the question's content words that evidence or an answer must hold to pass a check."""
@@ -27,7 +26,7 @@ def scripted_sub_answer(request: ChatRequest) -> str:
     """Return the statement nearest to the question, and its entities that the question does not name."""
     last = last_turn(request)
     question = asked(last)
-    wanted = set(content_stems(question))
+    wanted = content_parts(question)
     found = _ENDS.finditer(fenced(last, "material"))
     best = max(found, key=lambda m: share(wanted, m.group()), default=None)
     if best is None:
@@ -39,7 +38,7 @@ def scripted_sub_answer(request: ChatRequest) -> str:
 def scripted_deduce(request: ChatRequest) -> str:
     """Return the line that shares most words with the question."""
     last = last_turn(request)
-    wanted = set(content_stems(asked(last)))
+    wanted = content_parts(asked(last))
     lines = [line.removeprefix("- ") for line in fenced(last, "material").splitlines() if line.strip()]
     best = max(lines, key=lambda line: share(wanted, line), default="")
     return best if share(wanted, best) else "UNKNOWN"
@@ -48,14 +47,14 @@ def scripted_deduce(request: ChatRequest) -> str:
 def scripted_supports(request: ChatRequest) -> str:
     """Reply yes if the evidence holds half of the question's content words."""
     last = last_turn(request)
-    return "YES" if share(set(content_stems(asked(last))), fenced(last, "evidence")) >= _SUPPORT else "NO"
+    return "YES" if share(content_parts(asked(last)), fenced(last, "evidence")) >= _SUPPORT else "NO"
 
 
 def scripted_answered(request: ChatRequest) -> str:
     """Reply yes if the answer is not a refusal and holds half of the question's content words."""
     last = last_turn(request)
     reply = fenced(last, "answer")
-    holds = share(set(content_stems(asked(last))), reply) >= _SUPPORT and not reply.startswith("NO ANSWER")
+    holds = share(content_parts(asked(last)), reply) >= _SUPPORT and not reply.startswith("NO ANSWER")
     return "YES" if holds else "NO"
 
 
@@ -67,8 +66,8 @@ def scripted_intent(request: ChatRequest) -> str:
 def scripted_keep_rows(request: ChatRequest) -> str:
     """Return the rows that hold every content word of the condition."""
     last = last_turn(request)
-    wanted = set(content_stems(asked(last, "Condition: ")))
-    kept = [n for n, text in blocks(fenced(last, "rows")) if wanted <= set(content_stems(text))]
+    wanted = content_parts(asked(last, "Condition: "))
+    kept = [n for n, text in blocks(fenced(last, "rows")) if wanted <= content_parts(text)]
     return json.dumps({"keep": kept})
 
 

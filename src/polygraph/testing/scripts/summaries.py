@@ -5,9 +5,9 @@ import re
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.summarise import NOTHING
-from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.words import content_stems, phrases
+from polygraph.text.words import phrases
 
 _MOST = 3
 _SOURCE = re.compile(r"\s*\[[\d,; ]{1,40}\]")
@@ -37,7 +37,7 @@ def scripted_summary(request: ChatRequest) -> str:
     """Return the notes that share most words with subject and question, each cited; or NOTHING."""
     last = last_turn(request)
     subject = asked(last.partition("\n")[0], "Subject: ")
-    wanted = set(content_stems(f"{subject} {asked(last)}"))
+    wanted = content_parts(f"{subject} {asked(last)}")
     found = [(share(wanted, text), n, " ".join(text.split())) for n, text in blocks(fenced(last, "notes"))]
     best = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
     return " ".join(f"{text.rstrip('.')} [{n}]." for _, n, text in best) or NOTHING
@@ -53,7 +53,7 @@ def scripted_hyde(request: ChatRequest) -> str:
 def scripted_primer(request: ChatRequest) -> str:
     """Return the line of each report that is nearest to the question, and a question about each title."""
     last = last_turn(request)
-    wanted = set(content_stems(asked(last)))
+    wanted = content_parts(asked(last))
     candidates, titles = [], []
     for n, text in blocks(fenced(last, "reports")):
         lines = [_SOURCE.sub("", line).lstrip("-# ").strip() for line in text.splitlines()]
@@ -68,7 +68,7 @@ def scripted_follow_up(request: ChatRequest) -> str:
     """Return the sentences nearest to both questions, and no further question."""
     last = last_turn(request)
     larger = asked(last.rpartition("\n\nQuestion: ")[0], "Larger question: ")
-    wanted = set(content_stems(f"{asked(last)} {larger}"))
+    wanted = content_parts(f"{asked(last)} {larger}")
     found = [
         (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
         for n, text in blocks(fenced(last, "evidence"))
@@ -81,7 +81,7 @@ def scripted_follow_up(request: ChatRequest) -> str:
 def scripted_rating(request: ChatRequest) -> str:
     """Return the share of the question's words that the report holds, times 5."""
     last = last_turn(request)
-    rating = round(5 * share(set(content_stems(asked(last))), fenced(last, "report")))
+    rating = round(5 * share(content_parts(asked(last)), fenced(last, "report")))
     return json.dumps({"rating": rating})
 
 

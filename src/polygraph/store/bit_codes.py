@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from polygraph.arrays import dot_rows
 from polygraph.models.protocols import Vectors
 
-_FEW = 8
+_FEW = 4
 """At most the n-th part of all rows is compared: picked one by one, more would cost as much as all."""
 _DEVIATIONS = 6.0
 """Standard deviations by which an estimate may be wrong: the chance that a row is missed is one in a billion."""

@@ -197,7 +197,9 @@ class _AllEdges:
         # `take` needs two thirds of the time of an array as index.
         passed = (mass / self._strengths).take(self._owners)
         if len(self._weighted):
-            passed[self._weighted] = mass.take(self._weighted_owners) * self._weights / self._weighted_strengths
+            passed[self._weighted] = (
+                mass.take(self._weighted_owners) * self._weights / self._weighted_strengths
+            )
         return np.asarray(np.bincount(self._others, weights=passed, minlength=len(mass)))
 
 

@@ -122,7 +122,8 @@ class RowTexts:
             d.text
             for row in rows
             # Of more, some are compared, which are chosen row by row.
-            if 1 < len(row.descriptions) <= _MAX_COMPARED and sum([len(d.text) for d in row.descriptions]) > room
+            if 1 < len(row.descriptions) <= _MAX_COMPARED
+            and sum([len(d.text) for d in row.descriptions]) > room
             for d in row.descriptions
         )
 

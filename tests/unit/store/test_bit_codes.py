@@ -15,7 +15,8 @@ Floats = NDArray[np.float32]
 
 
 def _unit(rows: NDArray[np.floating]) -> Floats:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    unit: Floats = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def _dense(chance: np.random.Generator, n: int, dimension: int) -> Floats:

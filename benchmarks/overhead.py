@@ -1,6 +1,6 @@
 """Own cost of an index and of questions, with a scripted endpoint for replies and vectors.
 
-    python benchmarks/overhead.py [--tokens 60000 600000] [--latency 0 0.2] [--other OTHER/src]
+    python benchmarks/overhead.py [--tokens 60000 600000] [--latency 0 0.2] [--other OTHER/src [--in-turn]]
 
 No model runs, so what is measured is Polygraph's work: CPU seconds, peak memory and wall time of `Index.add` with
 every layer, and CPU milliseconds of a question, the median of `--questions` after the first. A question is asked
@@ -8,8 +8,9 @@ through Python (`Index.ask`) and over HTTP: `polygraph serve` answers ``POST /v1
 of the server's process, all its threads included, read from the clock that Linux has for each process. The endpoint is
 a process of its own on loopback. Each index and each method runs in a fresh process; its start counts for the index and
 not for the questions. No question is asked twice, since replies and vectors are kept. `--other` names the `src` folder
-of another state of the code, which is measured in turn with this one. Indexes that are in the `--work` folder already
-are only asked, which needs another `--seed`.
+of another state of the code, which is measured in turn with this one; `--in-turn` asks each question of servers of both
+states, and prints the medians before and now and the median of the ratios. Indexes that are in the `--work` folder
+already are only asked, which needs another `--seed`.
 
 The text is generated from a seed: names follow the law of Zipf over a vocabulary that grows as in real text
 (Heaps, 0.6), about one for twelve words. The chain of calls is what the wall time must be at least: calls of a
@@ -43,6 +44,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_OPENING = 6
+"""Questions in which a server opens the index, and makes what it keeps for others."""
 METHODS = ("hybrid", "walk", "graphrag-local", "hipporag", "lightrag-mix", "fast-graphrag")
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 _SYLLABLES = (
@@ -252,50 +255,97 @@ def run_questions(folder: Path, method: str, url: str, asked: list[str]) -> dict
     }
 
 
+def environment(source: Path) -> dict[str, str]:
+    """Return the variables of a process with the code of a folder: without settings, keys and proxies."""
+    unwanted = ("POLYGRAPH_", "OPENAI_", "PYTHONDONTWRITE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    return {**kept, "PYTHONPATH": str(source), "NO_PROXY": "127.0.0.1"}
+
+
+class Served:
+    """An index that `polygraph serve` answers from, in a process of its own."""
+
+    def __init__(self, folder: Path, url: str, source: Path | None = None) -> None:
+        given = {"POLYGRAPH_SERVER_TOKENS": f"ask read {'0' * 32}"}
+        given |= {f"POLYGRAPH_{name.upper()}": str(value) for name, value in settings(url, 16).items()}
+        given |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+        kept = environment(source) if source else os.environ
+        command = [sys.executable, "-m", "polygraph", "serve", "--index", f"it={folder}", "--port", "0"]
+        self._process = subprocess.Popen(command, env={**kept, **given}, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        address = self._process.stdout.readline().split(" at ")[1].strip()
+        self._connection = http.client.HTTPConnection(address.removeprefix("http://"))
+        # clock_getcpuclockid(3): the clock of a process is its number, inverted, and 2 for all of its threads.
+        self._clock = (~self._process.pid << 3) | 2
+
+    def ask(self, question: str, method: str) -> tuple[float, float]:
+        """Return the CPU milliseconds of the server and the seconds that pass."""
+        headers = {"authorization": f"Bearer {'0' * 32}", "content-type": "application/json"}
+        body = {"model": f"polygraph/it/{method}", "messages": [{"role": "user", "content": question}]}
+        cpu, clock = time.clock_gettime(self._clock), time.perf_counter()
+        self._connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
+        response = self._connection.getresponse()
+        reply = json.loads(response.read())
+        if response.status != 200:
+            raise SystemExit(f"{method}: {reply}")
+        return 1000 * (time.clock_gettime(self._clock) - cpu), time.perf_counter() - clock
+
+    def peak_mb(self) -> float:
+        """Return the peak of its memory."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) / 1024
+
+    def close(self) -> None:
+        """End the server."""
+        self._connection.close()
+        self._process.terminate()
+        self._process.communicate()
+
+
 def serve_questions(folder: Path, method: str, url: str, asked: list[str]) -> dict[str, Any]:
     """Ask questions by one method over HTTP, of a server in a process of its own."""
-    given = {"POLYGRAPH_SERVER_TOKENS": f"ask read {'0' * 32}"}
-    given |= {f"POLYGRAPH_{name.upper()}": str(value) for name, value in settings(url, 16).items()}
-    given |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-    command = [sys.executable, "-m", "polygraph", "serve", "--index", f"it={folder}", "--port", "0"]
-    milliseconds, wall = [], []
-    with subprocess.Popen(command, env={**os.environ, **given}, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        address = server.stdout.readline().split(" at ")[1].strip()
-        connection = http.client.HTTPConnection(address.removeprefix("http://"))
-        headers = {"authorization": f"Bearer {'0' * 32}", "content-type": "application/json"}
-        # clock_getcpuclockid(3): the clock of a process is its number, inverted, and 2 for all of its threads.
-        clock_of_server = (~server.pid << 3) | 2
-        for question in asked:
-            body = {"model": f"polygraph/it/{method}", "messages": [{"role": "user", "content": question}]}
-            cpu, clock = time.clock_gettime(clock_of_server), time.perf_counter()
-            connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
-            response = connection.getresponse()
-            reply = json.loads(response.read())
-            if response.status != 200:
-                raise SystemExit(f"{method}: {reply}")
-            wall.append(time.perf_counter() - clock)
-            milliseconds.append(1000 * (time.clock_gettime(clock_of_server) - cpu))
-        peak_kb = int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[0])
-        connection.close()
-        server.terminate()
+    server = Served(folder, url)
+    found = [server.ask(question, method) for question in asked]
+    peak_mb = server.peak_mb()
+    server.close()
     return {
-        "first_ms": milliseconds[0],
-        "cpu_ms": statistics.median(milliseconds[1:]),
-        "wall_s": statistics.median(wall[1:]),
-        "peak_mb": peak_kb / 1024,
+        "first_ms": found[0][0],
+        "cpu_ms": statistics.median(milliseconds for milliseconds, _ in found[1:]),
+        "wall_s": statistics.median(wall for _, wall in found[1:]),
+        "peak_mb": peak_mb,
     }
+
+
+def compare_questions(
+    folders: dict[str, Path], states: dict[str, Path], method: str, url: str, asked: list[str]
+) -> tuple[str, str, str]:
+    """Ask each question of the servers of two states one after the other, and return cells of a table.
+
+    What else the machine does falls on both alike, so that the median of the ratios is steadier than the medians.
+    The first questions open the index and make what is kept: they do not count.
+    """
+    servers = [Served(folders[state], url, source) for state, source in states.items()]
+    now, before = [], []
+    for n, question in enumerate(asked):
+        times = [0.0, 0.0]
+        for i in (n % 2, 1 - n % 2):
+            times[i] = servers[i].ask(question, method)[0]
+        now.append(times[0])
+        before.append(times[1])
+    for server in servers:
+        server.close()
+    now, before = now[_OPENING:], before[_OPENING:]
+    ratio = statistics.median(new / old for new, old in zip(now, before, strict=True))
+    medians = f"{statistics.median(before):.1f} to {statistics.median(now):.1f} ms"
+    return f"`{method}`, HTTP", medians, f"{ratio:.2f}"
 
 
 def child(source: Path, *given: str) -> dict[str, Any]:
     """Run a part in a fresh process with the code of a folder, and return what it prints and its wall time."""
-    kept = {
-        n: v for n, v in os.environ.items() if not n.startswith(("POLYGRAPH_", "OPENAI_", "PYTHONDONTWRITE"))
-    }
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, __file__, "--part", *given],
-        env={**kept, "PYTHONPATH": str(source), "NO_PROXY": "127.0.0.1"},
+        env=environment(source),
         stdout=subprocess.PIPE,
         check=True,
         text=True,
@@ -357,6 +407,12 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
                     print(json.dumps({**found, "calls": calls}), flush=True)
         pipe.send(0.0)
         pipe.recv()
+        if given.in_turn:
+            folders = {state: work / f"{state}-{n_tokens}-{given.latency[0]:g}" for state in states}
+            for method in given.methods:
+                asked = questions(n_tokens, given.questions + _OPENING, f"{given.seed} {method} in turn")
+                yield row(n_tokens, *compare_questions(folders, states, method, url, asked))
+            continue
         for method, way in itertools.product(given.methods, ("Python", "HTTP")):
             asked = questions(n_tokens, given.questions + 1, f"{given.seed} {method} {way}")
             for state, source in states.items():
@@ -387,6 +443,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=METHODS)
     parser.add_argument("--seed", type=int, default=0, help="of the questions")
     parser.add_argument("--other", type=Path, help="src folder of another state of the code")
+    parser.add_argument("--in-turn", action="store_true", help="ask each question of both states, over HTTP")
     parser.add_argument("--work", type=Path, help="a folder, which is kept")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--part", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -394,14 +451,19 @@ def main() -> None:
     if given.part:
         part(given.part)
         return
+    if given.in_turn and not given.other:
+        parser.error("--in-turn needs --other, with which this state is compared")
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     endpoint = spawn.Process(target=serve, args=(theirs,), daemon=True)
     endpoint.start()
     with tempfile.TemporaryDirectory() as temporary:
         work = given.work or Path(temporary)
-        print(row("tokens", "what", "state", "CPU", "peak MB", "wall", "chain of calls", "calls"))
-        print(row(*["---"] * 8))
+        columns = ["tokens", "what", "state", "CPU", "peak MB", "wall", "chain of calls", "calls"]
+        if given.in_turn:
+            columns = ["tokens", "what", "CPU, before to now", "ratio"]
+        print(row(*columns))
+        print(row(*["---"] * len(columns)))
         for line in measure(given, ours, ours.recv(), work):
             print(line, flush=True)
     endpoint.kill()

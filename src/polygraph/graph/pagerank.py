@@ -96,9 +96,9 @@ class Network:
                 continue
             places = np.arange(ends[-1]) + np.repeat(begins - (ends - counts), counts)
             owners.append(np.repeat(positions, counts))
-            others.append(np.asarray(graph.indices)[places].astype(np.int64))
+            others.append(np.asarray(graph.indices).take(places).astype(np.int64))
             if kind.weighted:
-                weights.append(np.asarray(graph.weights)[places].astype(np.float64) * kind.factor)
+                weights.append(np.asarray(graph.weights).take(places).astype(np.float64) * kind.factor)
             else:
                 weights.append(np.full(len(places), kind.factor))
         if not owners:
@@ -139,7 +139,7 @@ class Network:
             counts = indptr[vertices + 1] - begins
             ends = np.cumsum(counts)
             places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - counts), counts)
-            others = np.asarray(kind.graph.indices)[places].astype(np.int64)
+            others = np.asarray(kind.graph.indices).take(places).astype(np.int64)
             return others, np.repeat(mass / np.maximum(counts, 1), counts)
         owners, others, weight = self.edges_at(vertices)
         strengths = np.bincount(owners, weights=weight, minlength=len(vertices))
@@ -163,6 +163,7 @@ class _AllEdges:
         # The share of an edge of weight 1 is the same at all such edges of a vertex.
         self._weighted = np.flatnonzero(weights != 1.0)
         self._weights, self._weighted_owners = weights[self._weighted], self._owners[self._weighted]
+        self._weighted_strengths = self._strengths[self._weighted_owners]
 
     def pays(self, n_edges: int) -> bool:
         """Tell whether mass at vertices with so many edges is better passed along all edges than along theirs."""
@@ -193,9 +194,12 @@ class _AllEdges:
 
     def _spread(self, mass: Floats) -> Floats:
         """Divide mass at all vertices among their edges by weight; return what arrives at each, shape ``(n,)``."""
-        passed = (mass / self._strengths)[self._owners]
-        if len(some := self._weighted_owners):
-            passed[self._weighted] = mass[some] * self._weights / self._strengths[some]
+        # `take` needs two thirds of the time of an array as index.
+        passed = (mass / self._strengths).take(self._owners)
+        if len(self._weighted):
+            passed[self._weighted] = (
+                mass.take(self._weighted_owners) * self._weights / self._weighted_strengths
+            )
         return np.asarray(np.bincount(self._others, weights=passed, minlength=len(mass)))
 
 

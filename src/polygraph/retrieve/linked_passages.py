@@ -9,7 +9,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.text.words import StemCounts, content_stems
+from polygraph.text.words import StemCounts, content_stem_set, content_stems
 
 MANY_PASSAGES = 500
 """An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
@@ -158,13 +158,16 @@ def rank_by_statements(
         asked = StemCounts(content_stems(question))
     listed = list(rows)
     # All at once, which is faster than row by row.
-    asked.of([d.text for row in listed for d in row.descriptions])
+    asked.look_through(d.text for row in listed for d in row.descriptions)
     n_words: dict[str, int] = {}
     for row in listed:
-        of_names = asked.stems & set(content_stems(_names(row, names or {})))
+        of_names = asked.stems & content_stem_set(_names(row, names or {}))
         counts = asked.of([d.text for d in row.descriptions], without=of_names)
+        if not of_names and not any(counts):
+            continue
         for description, n in zip(row.descriptions, counts, strict=True):
-            n_words[description.chunk] = max(len(of_names) + n, n_words.get(description.chunk, 0))
+            if len(of_names) + n > n_words.get(description.chunk, 0):
+                n_words[description.chunk] = len(of_names) + n
     if most is not None and 0 < most < len(chunks):
         # Words count before cosines, so that passages with fewer words than the last one returned need not be read.
         least = sorted((n_words.get(chunk, 0) for chunk in chunks), reverse=True)[most - 1]

@@ -99,6 +99,7 @@ class RowTexts:
 
     def _written_entities(self, entities: Sequence[Entity]) -> Iterator[tuple[str, bool]]:
         self._read_dates_of(entities)
+        self._look_through(entities)
         for entity in entities:
             name = distinct_name(entity.name, entity.id)
             if entity.type:
@@ -109,6 +110,7 @@ class RowTexts:
     def _written_relations(self, relations: Sequence[Relation]) -> Iterator[tuple[str, bool]]:
         names = self.names([end for r in relations for end in (r.source, r.target)])
         self._read_dates_of(relations)
+        self._look_through(relations)
         for r in relations:
             ends = names.get(r.source, r.source), names.get(r.target, r.target)
             head = statements(r.predicates[:_PREDICATES], *ends)
@@ -116,6 +118,18 @@ class RowTexts:
                 about = f" ({'; '.join(r.keywords[:_PREDICATES])})" if r.keywords else ""
                 head = f"{ends[0]} and {ends[1]}{about}:"
             yield self._row(head, r, ends)
+
+    def _look_through(self, rows: Sequence[Entity | Relation]) -> None:
+        """Look for the words of the question in what is said of the rows that are too long, all at once."""
+        room = self._max_tokens * _CHARACTERS_PER_TOKEN[0]
+        self.asked.look_through(
+            d.text
+            for row in rows
+            # Of more, some are compared, which are chosen row by row.
+            if 1 < len(row.descriptions) <= _MAX_COMPARED
+            and sum([len(d.text) for d in row.descriptions]) > room
+            for d in row.descriptions
+        )
 
     def names(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the names of entities by id; those of namesakes with what tells them apart."""

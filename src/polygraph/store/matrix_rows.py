@@ -58,6 +58,11 @@ class MatrixRows:
     def __len__(self) -> int:
         return len(self._matrix)
 
+    @property
+    def dimension(self) -> int:
+        """Numbers of each row."""
+        return int(self._matrix.shape[1])
+
     def scores(self, vectors: Vectors) -> NDArray[np.float32]:
         """Cosine of every row with unit vectors, shape ``(k, dimension)``; shape ``(k, n)``."""
         vectors = vectors.astype(np.float32)

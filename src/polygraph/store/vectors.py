@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from polygraph.arrays import dot_rows
 from polygraph.models.protocols import Vectors
 from polygraph.store.approximate import CANDIDATES, CANDIDATES_PER_HIT, Codes, write_codes
+from polygraph.store.bit_codes import BitCodes
 from polygraph.store.matrix_rows import MatrixRows, in_sixteen_bits
 from polygraph.store.token_rows import ABOUT, TokenRows
 
@@ -24,6 +26,15 @@ _FEW = 8
 """Codes are used for at most the n-th part of all rows, and rows within a filter are compared one by one up to it."""
 _MANY = 1_000
 """Hits beyond these have two candidates each: among many, the last may be missing."""
+_WITH_BITS = range(10_000_000, 64_000_000)
+"""Numbers of a layer that has bit codes: of fewer, comparing all rows costs little; of more, making them takes over a
+second and more than 8 megabytes."""
+_LEAST_DIMENSION = 768
+"""Fewer bits tell less: too many rows would have to be compared."""
+_SEARCHES_BEFORE_BITS = 4
+"""Searches of a layer after which its bit codes are made: that costs as much as some 25 searches."""
+_ROWS_PER_HIT = 128
+"""Rows of a layer for each one that is asked for: among fewer, too many are about as near as the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +65,9 @@ def top(scores: NDArray[np.floating], k: int) -> list[Hit]:
         candidates = np.arange(len(rounded))
     order = candidates[np.lexsort((candidates, -rounded[candidates]))][:k]
     order = order[np.isfinite(rounded[order])]
-    # A float32 is written out by its shortest decimal form, which rounding alone would not give.
-    found = zip(order.tolist(), rounded[order].tolist(), strict=True)
-    return [Hit(n, round(score, _DECIMALS)) for n, score in found]
+    # A float32 is written out by its shortest decimal form, which rounding in double precision gives.
+    best = np.round(rounded[order].astype(np.float64), _DECIMALS)
+    return [Hit(n, score) for n, score in zip(order.tolist(), best.tolist(), strict=True)]
 
 
 class Rows(Protocol):
@@ -113,6 +124,9 @@ class VectorIndex:
 
     def __init__(self, rows: Rows, codes: Codes | None = None) -> None:
         self._rows, self._codes = rows, codes
+        self._searches = 0
+        self._making_bits = Lock()
+        self._bits: BitCodes | None = None
 
     @classmethod
     def open(cls, folder: Path) -> "VectorIndex":
@@ -196,7 +210,9 @@ class VectorIndex:
         self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None
     ) -> NDArray[np.int64] | None:
         """Return the rows that are compared, ascending; None for all."""
-        if self._codes is None or k <= 0:
+        if self._codes is None:
+            return self._certain_candidates(vector, k, allowed)
+        if k <= 0:
             return None
         wanted, most = _n_candidates(k), len(self) // _FEW
         if allowed is None:
@@ -211,6 +227,37 @@ class VectorIndex:
         found = self._codes.nearest(vector, n)
         found = found[allowed[found]]
         return found if len(found) >= wanted else None
+
+    def _certain_candidates(
+        self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64] | None:
+        """Return rows among which are all of the `k` nearest, ascending; None for all rows."""
+        bits = self._bit_codes() if 0 < k <= len(self) // _ROWS_PER_HIT else None
+        if bits is None:
+            return None
+        if allowed is not None:
+            permitted = np.flatnonzero(allowed)
+            if len(permitted) <= len(self) // _FEW:
+                return permitted
+        return bits.candidates(vector, k, lambda ns: self.scores_of(vector, ns), allowed)
+
+    def _bit_codes(self) -> BitCodes | None:
+        """Return the bit codes of these rows; None if they do not pay, or not yet."""
+        if self._bits is None and isinstance(self._rows, MatrixRows):
+            self._searches += 1
+            numbers = len(self) * self._rows.dimension
+            if (
+                self._searches > _SEARCHES_BEFORE_BITS
+                and numbers in _WITH_BITS
+                and self._rows.dimension >= _LEAST_DIMENSION
+                # Other threads compare all rows in the meantime.
+                and self._making_bits.acquire(blocking=False)
+            ):
+                try:
+                    self._bits = self._bits or BitCodes(len(self), self.rows)
+                finally:
+                    self._making_bits.release()
+        return self._bits
 
 
 def _n_candidates(k: int) -> int:

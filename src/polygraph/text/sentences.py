@@ -9,7 +9,9 @@ _MARK = re.compile(r"[ \t]*(?:[-*+•‣◦][ \t]|#{1,6}[ \t]|>|\|)")
 _LABEL = re.compile(r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：](?:[ \t]|$))")
 # The library treats everything from `• ` or `(1) ` to the end of the line as one sentence, even inside
 # a paragraph, and `1.` alone as a sentence.
-_BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]|(?<!\\w)\\(\\w{1,3}\\)(?=\\s)")
+_BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]")
+# It begins with a literal, which is looked for many times faster.
+_BRACKETED = re.compile(r"\((?<!\w\()\w{1,3}\)(?=\s)")
 _LONE_MARK = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
 # A row of a table, as loaders write it: `column: value; column: value.`
 _ROW = re.compile(r"[^\s:;][^:;\n]{0,80}: [^\n]{0,400}?; [^\s:;][^:;\n]{0,80}: [^\n]*[.!?]$")
@@ -237,9 +239,9 @@ def _sanitize(text: str) -> str:
         return text  # no white space of several bytes, and no list mark
     if _WIDE_SPACE.search(text):
         text = _WIDE_SPACE.sub(" ", text)
-    if _BULLET.search(text):
-        text = _BULLET.sub(lambda found: re.sub(r"\W", "-", found[0]), text)
-    return text
+    if not text.isascii():
+        text = _BULLET.sub("-", text)
+    return _BRACKETED.sub(lambda found: re.sub(r"\W", "-", found[0]), text)
 
 
 def _ends(piece: str, language: str) -> list[int]:

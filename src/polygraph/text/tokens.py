@@ -47,8 +47,8 @@ def _count_short(text: str) -> int:
     return _count(text)
 
 
-# The same sentence describes several entities and relations.
-@lru_cache(maxsize=2_048)
+# The same sentence describes several entities and relations, and those of hubs recur from question to question.
+@lru_cache(maxsize=8_192)
 def _count_sentence(text: str) -> int:
     return sum(map(_count_word, text.replace(" ", "\0 ").split("\0")))
 

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, KeysView, Sequence
+from collections.abc import Callable, Collection, Iterable, KeysView, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from string import ascii_lowercase, digits
@@ -170,20 +170,36 @@ class StemCounts:
         """Return for each of some texts how many of the stems it has, but for some of them."""
         if not self._bits:
             return [0] * len(texts)
-        found = self._found
-        if new := [text for text in dict.fromkeys(texts) if text not in found]:
-            found.update(zip(new, self._look_through(new), strict=True))
-        counted = sum(bit for stem, bit in self._bits.items() if stem not in without)
-        return [(found[text] & counted).bit_count() for text in texts]
+        found, bits = self._found, self._bits
+        try:
+            there = [found[text] for text in texts]
+        except KeyError:
+            self.look_through(texts)
+            there = [found[text] for text in texts]
+        left_out = sum({bits[stem] for stem in without if stem in bits})
+        if not left_out:
+            return [some.bit_count() for some in there]
+        return [(some & ~left_out).bit_count() for some in there]
 
-    def _look_through(self, texts: Sequence[str]) -> list[int]:
+    def look_through(self, texts: Iterable[str]) -> None:
+        """Look for the stems in texts that will be asked for; all at once is several times faster than a few."""
+        found = self._found
+        if self._bits and (new := [text for text in dict.fromkeys(texts) if text not in found]):
+            found.update(zip(new, self._stems_in(new), strict=True))
+
+    def _stems_in(self, texts: Sequence[str]) -> list[int]:
         """Return for each of some texts the bits of the stems that it has."""
         bits = [0] * len(texts)
-        folded = [text.casefold() for text in texts]
         # All texts are looked through at once, since most have none of the stems. No word goes beyond the end of its
         # line.
-        joined = "\n".join(folded)
-        begins = list(accumulate(map(len, folded), lambda at, size: at + size + 1, initial=0))
+        joined = "\n".join(texts)
+        folded: Sequence[str] = texts
+        if joined.isascii():
+            joined = joined.lower()
+        else:
+            folded = [text.casefold() for text in texts]
+            joined = "\n".join(folded)
+        ends = list(accumulate([len(text) + 1 for text in folded]))
         for stem, bit in self._bits.items():
             root = stem[:-1] or stem
             at = joined.find(root)
@@ -192,9 +208,9 @@ class StemCounts:
                 # Most words stand behind a space.
                 begins_word = joined[at - 1 : at] == " " or _begins_word(joined, at)
                 if begins_word and _content_stem(_WORD.match(joined, at)[0]) == stem:  # type: ignore[index]
-                    n = bisect_right(begins, at)
-                    bits[n - 1] |= bit
-                    after = begins[n]
+                    n = bisect_right(ends, at)
+                    bits[n] |= bit
+                    after = ends[n]
                 at = joined.find(root, after)
         return bits
 

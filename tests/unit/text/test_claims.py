@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.text.claims import contradiction, numbers
+from polygraph.text.claims import contradiction, denials, numbers
 from polygraph.text.claims.repeats import sentences
 from polygraph.text.claims.tokens import most_tokens, tokens
 
@@ -275,3 +275,9 @@ def test_of_hundreds_of_sentences_a_claim_is_compared_word_by_word_with_few():
     tokens.cache_clear()
     assert contradiction(told[200], shown) == ""
     assert tokens.cache_info().misses < 10
+
+
+@given(st.text(alphabet="ab .;:!?\n\t\0é\xa0", max_size=30))
+def test_texts_are_divided_where_the_patterns_of_sentences_and_pieces_divide_them(text):
+    assert denials._pieces(text) == denials._PIECE_END.split(text)
+    assert denials._sentences(text) == denials._SENTENCE.split(text)

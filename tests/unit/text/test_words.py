@@ -68,3 +68,14 @@ def test_shared_stems_are_those_of_the_stemmed_text():
 def test_words_are_runs_of_letters_and_digits_joined_by_apostrophes(text):
     expected = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.casefold())
     assert words(text) == [re.sub(r"['’]s\Z", "", word) for word in expected]
+
+
+@given(
+    st.lists(st.text(alphabet="abE é'\n-İß", max_size=12), max_size=5),
+    st.sets(st.sampled_from(["ab", "é", "bb", "ss"])),
+)
+def test_texts_that_were_looked_through_before_are_counted_as_if_they_were_not(texts, wanted):
+    counts = StemCounts(wanted)
+    counts.look_through(texts)
+    assert counts.of(texts) == [len(shared_stems(wanted, text)) for text in texts]
+    assert counts.of(texts, without=["ab"]) == [len(shared_stems(wanted - {"ab"}, text)) for text in texts]

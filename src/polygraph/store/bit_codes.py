@@ -112,10 +112,9 @@ class BitCodes:
         for word, of_planes in zip(self._words, planes.view(np.uint64).T, strict=True):
             for plane, bits in enumerate(of_planes):
                 counts[plane] += np.bitwise_count(word & bits)
-        weighted = np.array([1 << plane for plane in range(_PLANES)], dtype=np.float32) @ counts.astype(
-            np.float32
-        )
-        set_bits = step * weighted + low * self._n_set
+        # Not as a product of matrices, for which threads of BLAS would wait for each other.
+        weighted = sum(counts[plane].astype(np.uint32) << plane for plane in range(_PLANES))
+        set_bits = step * np.asarray(weighted, dtype=np.float32) + low * self._n_set
         product = 2 * set_bits - (step * levels.sum(dtype=np.float32) + low * dimension)
         constant = vector @ self._mean - self._mean @ self._mean
         rounding = step * np.sqrt(dimension / 12)

@@ -37,25 +37,11 @@ def count_tokens(text: str) -> int:
     return _count_short(text) if len(text) <= _SHORT else _count(text)
 
 
-# Rows of a context are counted where they are chosen and again where they are packed.
+# Rows of a context are counted where they are chosen and again where they are packed. Words need no cache of ours: the
+# tokenizer has one.
 @lru_cache(maxsize=2_048)
 def _count_short(text: str) -> int:
-    # A token with a space begins with it: the pattern that divides a text before it is encoded lets none stand behind
-    # another character, unless white space follows white space. So words with the space before them are counted alone.
-    if text.isprintable() and "  " not in text:
-        return sum(map(_count_sentence, text.replace(". ", ".\0 ").split("\0")))
     return _count(text)
-
-
-# The same sentence describes several entities and relations, and those of hubs recur from question to question.
-@lru_cache(maxsize=8_192)
-def _count_sentence(text: str) -> int:
-    return sum(map(_count_word, text.replace(" ", "\0 ").split("\0")))
-
-
-@lru_cache(maxsize=16_384)
-def _count_word(word: str) -> int:
-    return _count(word) if word else 0
 
 
 def _count(text: str) -> int:

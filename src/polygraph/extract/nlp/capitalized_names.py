@@ -18,11 +18,12 @@ _DATE = re.compile(
     r"|(?:1[0-9]|20)\d{2}s?)\b(?![-/.]?\d)"
 )
 _DIGIT = re.compile(r"\d")
-_FOUR_DIGITS = re.compile(r"\d\d\d\d")  # a pattern that begins with one character is looked for much faster
-_MONTH_BEGINNINGS = tuple(dict.fromkeys(m[:3].capitalize() for m in MONTHS))
-"""A date has four digits, or a digit and one of these."""
+_YEAR_OR_MONTH = re.compile(rf"\d\d\d\d|{'|'.join(dict.fromkeys(m[:3].capitalize() for m in MONTHS))}")
+"""A date has four digits, or a digit and the beginning of a month."""
 # Every separator must be followed by a word character, which bounds backtracking.
 _TOKEN = re.compile(r"\w+(?:[’'&./-]\w+)*")
+_ASCII_CAPITAL = re.compile(r"[A-Z](?<!\w[A-Z])(?<!\w['&./-][A-Z])\w*(?:['&./-]\w+)*", re.ASCII)
+"""A token of a text in ASCII that begins with a capital: most tokens do not, and are never looked at."""
 _PARTICLES = "of de del della di da do dos du des van von der den la le les el al bin ibn ben & the"
 _CONNECTORS = frozenset(_PARTICLES.split())
 _FIRST_CONNECTORS = _CONNECTORS - {"the"}
@@ -71,9 +72,7 @@ def dates(text: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for a, b in dates(text)]
     ['6 July 1875', '1901', '1890s']
     """
-    if not _FOUR_DIGITS.search(text) and not (
-        _DIGIT.search(text) and any(beginning in text for beginning in _MONTH_BEGINNINGS)
-    ):
+    if not (_DIGIT.search(text) and _YEAR_OR_MONTH.search(text)):
         return []
     return [match.span() for match in _DATE.finditer(text)]
 
@@ -113,40 +112,43 @@ def capitalized_spans(text: str, *, language: str = "en") -> list[CapitalizedSpa
     ['Mr. J. Vane', 'Royal Society of Arts', '3 May 1871']
     """
     taken = dates(text)
-    tokens = [m.span() for m in _TOKEN.finditer(text)]
     stop = _stop_words(language)
     found = [CapitalizedSpan(a, b, date=True) for a, b in taken]
     by_noun = language in _NOUN_CAPITALS
-    names = _names_among_nouns(text, tokens) if by_noun else frozenset()
-    capitals = (n for n, (begin, _) in enumerate(tokens) if text[begin].isupper())
-    i = seen = 0
+    names = _names_among_nouns(text) if by_noun else frozenset()
+    seen = done = 0
     first = True
-    for n in capitals:
-        if n < i:
+    for begin, end in _capitals(text):
+        if begin < done:
             continue  # in the name before
         if first:
-            first = not any(text[begin].isalpha() for begin, _ in tokens[seen:n])
-        i = seen = n
-        begin, end = tokens[i]
-        if any(a <= begin < b for a, b in taken):
+            first = not any(text[at.start()].isalpha() for at in _TOKEN.finditer(text, seen, begin))
+        seen = begin
+        if taken and any(a <= begin < b for a, b in taken):
             continue
         word = text[begin:end]
         if (first or by_noun or len(word) == 1) and word.lower() in stop:
             first = False
             continue
-        last = _last_of_run(text, tokens, i, taken)
+        last = _end_of_run(text, begin, end, taken)
         if by_noun:
-            run = (text[a:b].lower() in stop - _CONNECTORS for a, b in tokens[i : last + 1])
-            last = i + next((n for n, is_stop in enumerate(run) if is_stop), last - i + 1) - 1
-        begin, end = tokens[i][0], tokens[last][1]
-        is_noun = by_noun and last == i and word not in names and not _has_inner_capital(word)
-        if end - begin > 1 and not is_noun:
-            found.append(
-                CapitalizedSpan(begin, end, doubtful=first and last == i and not _has_inner_capital(word))
-            )
-        first, i = False, last + 1
+            last = _end_before(text, begin, last, stop)
+        is_single = last == end
+        is_noun = by_noun and is_single and word not in names and not _has_inner_capital(word)
+        if last - begin > 1 and not is_noun:
+            doubtful = first and is_single and not _has_inner_capital(word)
+            found.append(CapitalizedSpan(begin, last, doubtful=doubtful))
+        first, done = False, last
     found.sort(key=lambda span: (span.start, span.end))
     return found
+
+
+def _capitals(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the tokens that begin with a capital, in order."""
+    if text.isascii():
+        return [match.span() for match in _ASCII_CAPITAL.finditer(text)]
+    spans = (match.span() for match in _TOKEN.finditer(text))
+    return [span for span in spans if text[span[0]].isupper()]
 
 
 @cache
@@ -154,16 +156,16 @@ def _stop_words(language: str) -> frozenset[str]:
     return FUNCTION_WORDS.get(language, frozenset()) | FUNCTION_WORDS["en"]
 
 
-def _names_among_nouns(text: str, tokens: list[tuple[int, int]]) -> frozenset[str]:
+def _names_among_nouns(text: str) -> frozenset[str]:
     """Return the single words that stand like names: after a preposition of place, and never after an article.
 
     >>> text = "Wir fahren in Bremen zu dem Hafen und in Kisten aus dem Lager nach Leeds."
-    >>> sorted(_names_among_nouns(text, [m.span() for m in _TOKEN.finditer(text)]))
+    >>> sorted(_names_among_nouns(text))
     ['Bremen', 'Kisten', 'Leeds']
     """
     like_names: set[str] = set()
     like_nouns: set[str] = set()
-    for (a, b), (c, d) in pairwise(tokens):
+    for (a, b), (c, d) in pairwise(match.span() for match in _TOKEN.finditer(text)):
         if not text[c].isupper():
             continue
         before = text[a:b]
@@ -174,24 +176,42 @@ def _names_among_nouns(text: str, tokens: list[tuple[int, int]]) -> frozenset[st
     return frozenset(like_names - like_nouns)
 
 
-def _last_of_run(text: str, tokens: list[tuple[int, int]], i: int, taken: list[tuple[int, int]]) -> int:
-    """Return the index of the last token of the name that starts at token `i`."""
-    last, j = i, i + 1
-    while j < len(tokens) and j - i < _MAX_WORDS and _in_one_name(text, tokens[j - 1], tokens[j]):
-        begin, end = tokens[j]
-        if any(a <= begin < b for a, b in taken):
+def _end_of_run(text: str, begin: int, end: int, taken: list[tuple[int, int]]) -> int:
+    """Return the end of the name whose first token has a span."""
+    last, n_since = end, 0
+    """End of the last token with a capital, and the tokens after it."""
+    left = (begin, end)
+    for _ in range(_MAX_WORDS - 1):
+        match = _TOKEN.search(text, left[1])
+        if match is None or not _in_one_name(text, left, right := match.span()):
             break
-        if text[begin].isupper():
-            last = j
-        elif text[begin:end] not in (_FIRST_CONNECTORS if last == j - 1 else _CONNECTORS) or j - last > 2:
+        if taken and any(a <= right[0] < b for a, b in taken):
             break
-        j += 1
+        if text[right[0]].isupper():
+            last, n_since = right[1], 0
+        elif match.group() not in (_CONNECTORS if n_since else _FIRST_CONNECTORS) or n_since == 2:
+            break
+        else:
+            n_since += 1
+        left = right
     return last
+
+
+def _end_before(text: str, begin: int, end: int, stop: frozenset[str]) -> int:
+    """Return the end of the last token of a name before the first that is a function word and no connector."""
+    last = begin
+    for match in _TOKEN.finditer(text, begin, end):
+        if match.group().lower() in stop - _CONNECTORS:
+            return last
+        last = match.end()
+    return end
 
 
 def _in_one_name(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
     """Return whether the characters between two tokens may occur inside a name."""
     gap = text[left[1] : right[0]]
+    if gap == " ":
+        return True
     if gap.isspace() or gap.strip() == "&":
         return len(gap) <= 3
     word = text[left[0] : left[1]]

@@ -58,6 +58,8 @@ _ENDING = 3
 """Letters by which two cases of a word may differ, of a long one by a third."""
 
 
+# A sentence describes every name in it, and is looked at for more than one purpose.
+@lru_cache(maxsize=256)
 def says_name(text: str) -> bool:
     """Return whether a description begins by saying that its name is a name, a nickname or an abbreviation.
 
@@ -70,7 +72,7 @@ def says_name(text: str) -> bool:
         return True
     if len(text) > _MAX_CHARS:
         return False
-    return _has_name_word(" ".join(text.split()[:_N_BEGINNING])) or _IN_COMPOUNDS.search(text) is not None
+    return _has_name_word(" ".join(text.split()[:_N_BEGINNING])) or _has_compound(text)
 
 
 def says_name_in(predicate: str) -> bool:
@@ -84,7 +86,11 @@ def says_name_in(predicate: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _has_name_word(phrase: str) -> bool:
-    return not _NAME_WORDS.isdisjoint(_words(phrase)) or _IN_COMPOUNDS.search(phrase) is not None
+    return not _NAME_WORDS.isdisjoint(_words(phrase)) or _has_compound(phrase)
+
+
+def _has_compound(text: str) -> bool:
+    return not text.isascii() and _IN_COMPOUNDS.search(text) is not None
 
 
 def names_said(text: str, names: Sequence[Sequence[str]]) -> list[int]:

@@ -411,7 +411,8 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
             folders = {state: work / f"{state}-{n_tokens}-{given.latency[0]:g}" for state in states}
             for method in given.methods:
                 asked = questions(n_tokens, given.questions + _OPENING, f"{given.seed} {method} in turn")
-                yield row(n_tokens, *compare_questions(folders, states, method, url, asked))
+                what, cpu, ratio = compare_questions(folders, states, method, url, asked)
+                yield row(n_tokens, what, "before to now", f"{cpu}, ratio {ratio}", "", "", "", "")
             continue
         for method, way in itertools.product(given.methods, ("Python", "HTTP")):
             asked = questions(n_tokens, given.questions + 1, f"{given.seed} {method} {way}")
@@ -460,8 +461,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         work = given.work or Path(temporary)
         columns = ["tokens", "what", "state", "CPU", "peak MB", "wall", "chain of calls", "calls"]
-        if given.in_turn:
-            columns = ["tokens", "what", "CPU, before to now", "ratio"]
         print(row(*columns))
         print(row(*["---"] * len(columns)))
         for line in measure(given, ours, ours.recv(), work):

@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument(
         "--no-lists", dest="lists", action="store_false", help="without what replies about lists suggest"
     )
-    parser.add_argument("--ask", type=Path, metavar="DIR", help="write the prompts of `same` instead")
+    parser.add_argument("--ask", type=Path, metavar="DIR", help="write the prompts without a reply instead")
     options = parser.parse_args()
     if options.ask:
         write_prompts(options.ask, options.part)
@@ -142,6 +142,9 @@ def main() -> None:
                     name = f"ceiling, {part} ({len(some)}, {n_pairs} asked)"
                     print(table_row(name, counts(some, with_right_answers)))
             print_shares([row for row in rows if row.case["part"] in SEEN])
+            closed = [row for row in rows if row.case["part"] not in SEEN]
+            if closed and options.lists:
+                print(gain_row(closed))
         if options.by_tag:
             for tag, n in sorted(Counter(tag for case in cases for tag in case["tags"]).items()):
                 some = [row for row in rows if tag in row.case["tags"]]
@@ -522,6 +525,18 @@ def table_row(name: str, found: NDArray[np.float64]) -> str:
     low, high = np.nanpercentile(scores(found[sample].sum(axis=1)), [2.5, 97.5], axis=0)
     cells = (f"{m:.2f} ({a:.2f} to {b:.2f})" for m, a, b in zip(middle, low, high, strict=True))
     return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def gain_row(rows: Sequence[Scored]) -> str:
+    """Return what the suggestions of lists add to each score with `same`, paired by case."""
+    after = counts(rows, with_answers)
+    before = counts([replace(row, suggested=set()) for row in rows], with_answers)
+    sample = np.random.default_rng(0).integers(len(rows), size=(RESAMPLES, len(rows)))
+    middle = scores(after.sum(axis=0)) - scores(before.sum(axis=0))
+    gains = scores(after[sample].sum(axis=1)) - scores(before[sample].sum(axis=1))
+    low, high = np.nanpercentile(gains, [2.5, 97.5], axis=0)
+    cells = (f"{m:+.3f} ({a:+.3f} to {b:+.3f})" for m, a, b in zip(middle, low, high, strict=True))
+    return f"| gain by lists, closed cases ({len(rows)}) | " + " | ".join(cells) + " |"
 
 
 def print_errors(rows: Sequence[Scored], cluster: Clustering) -> None:

@@ -46,6 +46,10 @@ OVERVIEW = "In what ways do the sources in this collection prove unreliable?"
 MIN_SHARED = 0.9
 """Share of the words of a recorded prompt that another must have to be about the same text; prompts may add words."""
 
+UNDECIDED = {"same": '{"same": [], "different": []}', "suggest_same": '{"groups": []}'}
+"""Replies about names, of which none is recorded: the model cannot tell, and rules decide. A scripted reply would put
+names together that the strong model did not."""
+
 Ranks: TypeAlias = dict[str, dict[str, list[int | None]]]
 """Ranks of gold passages by method and question."""
 
@@ -65,6 +69,8 @@ class ReplayedChat:
 
     def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
         task = request.messages[0].content.split("\n", 1)[0].removeprefix("Task: ")
+        if task in UNDECIDED:
+            return ChatReply(text=UNDECIDED[task], prompt_tokens=0, completion_tokens=0)
         if task not in self._recorded or len(request.messages) > 2:
             return self._scripted.chat(request, on_text)
         runs = word_runs(body(request.messages[1].content))

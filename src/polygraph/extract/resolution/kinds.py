@@ -248,9 +248,9 @@ def kind_of_type(type_: str) -> str:
     >>> [kind_of_type(t) for t in ("car model", "language model", "musician")]
     ['ship', 'software', 'person']
     """
-    words = type_.casefold().replace("_", " ").replace("-", " ").split()
-    if not words or _GENERAL.intersection(words):
+    if says_nothing(type_):
         return ""
+    words = _words_of(type_)
     if words[-1] in _VAGUE and _KIND_OF_TYPE.get(words[0]) == "ship":
         return "ship"  # ``car model``
     for word in (" ".join(words), words[-1], words[0]):
@@ -265,8 +265,12 @@ def says_nothing(type_: str) -> bool:
     >>> [says_nothing(t) for t in ("historical event", "concept", "", "treaty")]
     [True, True, True, False]
     """
-    words = type_.casefold().replace("_", " ").replace("-", " ").split()
+    words = _words_of(type_)
     return not words or not _GENERAL.isdisjoint(words)
+
+
+def _words_of(type_: str) -> list[str]:
+    return type_.casefold().replace("_", " ").replace("-", " ").split()
 
 
 def kind_of_class(noun_class: str) -> str:

@@ -89,7 +89,7 @@ class _Importer:
     def read(self) -> None:
         self._texts_and_rows()
         self._decisions()
-        self._same_answers()
+        self._answers_about_names()
         self._graph()
         self._community_views()
         self._reports()
@@ -145,7 +145,7 @@ class _Importer:
                 renamed.add(pair[0])
             self._store.extractions.decide(row["kind"], *pair)
 
-    def _same_answers(self) -> None:
+    def _answers_about_names(self) -> None:
         records = self._open("same_answers", lambda row: row["key"])
         self._store.extractions.put_same_answers({row["key"]: row["same"] for row in records.all()})
         if "name_lists" in self._exported.counts:

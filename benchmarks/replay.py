@@ -1,15 +1,20 @@
 """The graph of a strong model beside the parser's: how much evidence each finds.
 
-    python benchmarks/replay.py DATA [--set NAME] [--methods NAME,...] [--keep DIR] [--questions] [--tokens]
+    python benchmarks/replay.py DATA [--set NAME] [--methods NAME,...] [--keep DIR] [--questions] [--tokens] [--ask DIR]
 
 `DATA/replies-sample-strong` has real replies of a strong model to extraction and report prompts about 27 files of the
 sample collection. Two indexes of these files are built: one with the parser, one with the replies, found by the text of
 the document in the prompt, so that prompts may change. Questions are those of the collection whose evidence lies in
 these files; they are read without a model on both sides, so only the graphs differ.
 
-`--set` chooses other questions about the same files (replay/*.jsonl), written from the documents alone: `dev` to look
-at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out` were written after
-`final` had been read for a figure, before the next change.
+Replies about names (`suggest_same`, `same`) were recorded for the graph of these replies, from a strong model that saw
+only the prompts, by the hash of the prompt (replay/name_replies.jsonl). Where a prompt has none, the model cannot tell
+and rules decide; how many have none is printed. `--ask DIR` writes those to ``DIR/prompts.jsonl`` instead: first the
+lists of names, and once they have replies, the pairs.
+
+`--set` chooses other questions about the same files (replay/*questions.jsonl), written from the documents alone: `dev`
+to look at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out` were written
+after `final` had been read for a figure, before the next change.
 
 Prints one row for each method and one for their mean: chunk recall among the first ten and the share of questions with
 all evidence among them, parser and strong model, and the difference paired by question with its 95% interval: what
@@ -36,19 +41,21 @@ from polygraph.config import load_settings
 from polygraph.evaluate.statistics.intervals import paired_means
 from polygraph.models.open import open_models
 from polygraph.models.protocols import ChatReply, ChatRequest
+from polygraph.records import digest
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
 METHODS = ("graphrag-local", "lightrag-mix", "hipporag", "fg-rag", "rograg")
 DEPTH = 10
-OWN_QUESTIONS = Path(__file__).parent / "replay"
+OWN = Path(__file__).parent / "replay"
+"""Questions and replies about names."""
 OVERVIEW = "In what ways do the sources in this collection prove unreliable?"
 MIN_SHARED = 0.9
 """Share of the words of a recorded prompt that another must have to be about the same text; prompts may add words."""
 
-UNDECIDED = {"same": '{"same": [], "different": []}', "suggest_same": '{"groups": []}'}
-"""Replies about names, of which none is recorded: the model cannot tell, and rules decide. A scripted reply would put
-names together that the strong model did not."""
+UNDECIDED = {"suggest_same": '{"groups": []}', "same": '{"same": [], "different": []}'}
+"""Replies about names where none is recorded, in the order in which a build asks. A scripted reply would put names
+together that the strong model did not."""
 
 Ranks: TypeAlias = dict[str, dict[str, list[int | None]]]
 """Ranks of gold passages by method and question."""
@@ -62,6 +69,10 @@ class ReplayedChat:
         self._recorded: dict[str, list[tuple[frozenset[str], str]]] = {"extract": [], "report": []}
         self._scripted = scripted_chat()
         self.used: Counter[str] = Counter()
+        self.unanswered: list[tuple[str, dict[str, object]]] = []
+        """Task and key with messages of prompts about names without a recorded reply."""
+        lines = (OWN / "name_replies.jsonl").read_text(encoding="utf-8").splitlines()
+        self._about_names = {row["key"]: row["reply"] for row in map(json.loads, lines)}
         for line in replies.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             if row["task"] in self._recorded:
@@ -70,7 +81,7 @@ class ReplayedChat:
     def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
         task = request.messages[0].content.split("\n", 1)[0].removeprefix("Task: ")
         if task in UNDECIDED:
-            return ChatReply(text=UNDECIDED[task], prompt_tokens=0, completion_tokens=0)
+            return ChatReply(text=self._names(task, request), prompt_tokens=0, completion_tokens=0)
         if task not in self._recorded or len(request.messages) > 2:
             return self._scripted.chat(request, on_text)
         runs = word_runs(body(request.messages[1].content))
@@ -83,6 +94,15 @@ class ReplayedChat:
         self.used[task] += 1
         return ChatReply(text=reply, prompt_tokens=sum(len(m.content) // 4 for m in request.messages),
                          completion_tokens=len(reply) // 4)  # fmt: skip
+
+    def _names(self, task: str, request: ChatRequest) -> str:
+        messages = [message.content for message in request.messages]
+        key = digest(*messages)
+        if key in self._about_names:
+            self.used[task] += 1
+            return self._about_names[key]
+        self.unanswered.append((task, {"key": key, "messages": messages}))
+        return UNDECIDED[task]
 
 
 def body(user: str) -> str:
@@ -111,6 +131,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="where the indexes are kept (default: a temporary folder)")
     parser.add_argument("--questions", action="store_true", help="list the questions whose figures differ")
     parser.add_argument("--tokens", action="store_true", help="also calls and tokens of a question")
+    parser.add_argument("--ask", type=Path, metavar="DIR", help="write prompts about names without a reply")
     options = parser.parse_args()
     source = options.data / "replies-sample-strong"
     methods = options.methods.split(",")
@@ -119,10 +140,13 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         papers, questions = copy_sample(source, folder, options.set)
         chat = ReplayedChat(source / "replies.jsonl")
-        build(folder / "parser.index", papers, None)
         build(folder / "strong.index", papers, chat)
         if chat.used:
-            print(f"replies replayed: {dict(chat.used)}")
+            print(f"replies replayed: {dict(chat.used)}; {len(chat.unanswered)} about names not recorded")
+        if options.ask:
+            write_unanswered(chat, options.ask)
+            return
+        build(folder / "parser.index", papers, None)
         print(f"questions: {len(questions.read_text().splitlines())}")
         ranks = {name: measure(folder / f"{name}.index", questions, methods) for name in ("parser", "strong")}
         spent = tokens(folder / "strong.index", questions, methods) if options.tokens else []
@@ -130,6 +154,15 @@ def main() -> None:
     print("\n".join(spent))
     if options.questions:
         print("\n".join(differing(methods, ranks)))
+
+
+def write_unanswered(chat: ReplayedChat, folder: Path) -> None:
+    """Write the prompts about names without a reply: lists of names, or pairs where all lists have one."""
+    first = next((task for task in UNDECIDED if task in {task for task, _ in chat.unanswered}), "")
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for task, row in chat.unanswered if task == first]
+    (folder / "prompts.jsonl").write_text("".join(lines), encoding="utf-8")
+    print(f"{len(lines)} prompts in {folder / 'prompts.jsonl'}")
 
 
 def copy_sample(source: Path, folder: Path, chosen: str) -> tuple[Path, Path]:
@@ -150,7 +183,7 @@ def copy_sample(source: Path, folder: Path, chosen: str) -> tuple[Path, Path]:
     if chosen != "gold":
         rows = [
             json.loads(line)
-            for file in sorted(OWN_QUESTIONS.glob("*.jsonl"))
+            for file in sorted(OWN.glob("*questions.jsonl"))
             for line in file.read_text(encoding="utf-8").splitlines()
         ]
         kept = [json.dumps(row) for row in rows if row.pop("half") == chosen]

@@ -288,6 +288,46 @@ def test_what_a_name_adds_in_brackets_or_behind_a_comma_distinguishes():
     assert set(found.entity_of.values()) == {"matthias corve (coxswain)", "matthias corve (harbour-master)"}
 
 
+@pytest.mark.parametrize(
+    ("others", "is_one"),
+    [
+        (["Mr. Percy Stote", "Mr. Edwin Sturm", "Mrs. Ada Vane"], False),
+        (["Percy Stote", "Mr. Edwin Sturm", "Ada Vane"], True),
+    ],
+)
+def test_a_full_name_without_the_title_that_others_have_is_not_mr(others, is_one):
+    prizes = [("prizes", name, "person", f"Was present {n}.") for n, name in enumerate(others)]
+    found = resolved(
+        [
+            *prizes,
+            ("prizes", "Albert Gudgeon", "person", "Recited a poem."),
+            ("news", "Mr. Gudgeon", "person", "Sexton who looked at the church clock."),
+        ]
+    )
+    assert same(found, ("prizes", "Albert Gudgeon"), ("news", "Mr. Gudgeon")) == is_one
+    assert is_one or [p.decision for p in found.pairs if "albert gudgeon" in p.entities] == ["undecided"]
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Late Harbour-Master who gave Sturm the hour.",
+        "Predecessor of Sturm as Harbour-Master, gave the hour.",
+    ],
+)
+def test_an_office_after_a_word_for_the_past_or_as_tells_namesakes_apart(description):
+    found = resolved(
+        [
+            ("a", "Matthias Corve", "person", "Harbour-Master of the port."),
+            ("b", "Matthias Corve", "person", "Coxswain, gave Sturm the hour."),
+            ("c", "Mr. Corve", "person", description),
+        ],
+        ("a", "Matthias Corve", "is uncle of", "Young Matthias Corve"),
+    )
+    assert same(found, ("a", "Matthias Corve"), ("c", "Mr. Corve"))
+    assert not same(found, ("b", "Matthias Corve"), ("c", "Mr. Corve"))
+
+
 @pytest.mark.skipif(
     not REPLIES.exists(), reason="the replies of a strong model are not beside the repository"
 )
@@ -324,3 +364,5 @@ def test_the_merges_seen_in_real_replies_are_gone():
     assert of_name["Councillor Vane"].isdisjoint(of_name["Miss Vane"])
     assert of_name["Walter Roop"].isdisjoint(of_name["Isaac Roop"])
     assert of_name["Harbour Board"] == of_name["Sallowmouth Harbour Board"]
+    assert of_name["Albert Gudgeon"].isdisjoint(of_name["Mr. Gudgeon"])
+    assert of_name["Mr. Corve"].isdisjoint(of_name["Matthias Corve, coxswain"])

@@ -60,6 +60,15 @@ _ARTICLES_WORDS = """
 a an the ein eine der die das un une le la el il lo um uma o en et ett
 """
 _ARTICLES = frozenset(_ARTICLES_WORDS.split())
+_BEFORE_OFFICES = _ARTICLES | frozenset(
+    ["late", "former", "retired", "acting", "onetime", "sometime", "then"]
+)
+"""Words after which the capital of an office begins no name: ``Late Harbour-Master``."""
+_IN_OFFICE = re.compile(
+    r"\b(?:predecessor|successor|succeeded|preceded|replaced|followed|served|works?|worked)\b"
+    r"[^.;:]{0,60}? as (?:an? |the )?([a-z]+(?:-[a-z]+)*)",
+    re.I,
+)
 _STOPS_WORDS = """
 who whom whose which that where when whose with without from for to by on at against between under after before until
 since during near and der die das dem den des wo mit ohne von vom für zu zum zur bei nach vor seit qui que dont avec
@@ -222,6 +231,8 @@ def _describe_person(found: Attributes, name: NameParts, head: list[str], text: 
     if not text.isascii():
         clause = re.split(r"[。,,、.;]", text, maxsplit=1)[0]
         trades |= {trade for word, trade in OCCUPATION_IN_CLAUSE.items() if word in clause}
+    if sure and " as " in text and (office := _IN_OFFICE.search(text)):
+        trades |= {_trade(office.group(1).casefold())} - {""}
     women, men = _WOMEN.intersection(folded), _MEN.intersection(folded)
     if not sure and not (trades or women or men or name.titles):
         return
@@ -280,15 +291,17 @@ def _head(text: str) -> Iterator[str]:
     if not (text.isascii() and _COPULA_WORDS.isdisjoint(text[:_BEGINNING].lower().split())):
         text = _COPULA.sub("", text, count=1)
     # Most phrases end after a few words.
-    for n, match in enumerate(islice(_TOKEN.finditer(text), 14)):
+    is_first = True
+    for match in islice(_TOKEN.finditer(text), 14):
         token = match.group()
         word = token.casefold()
-        if n == 0 and word in _ARTICLES:
+        if is_first and word in _BEFORE_OFFICES:
             continue
         if word in _STOPS or word in _IN or token in (".", ";", ":", "(", ")"):
             return
-        if n and token[0].isupper() and text.isascii() and word not in COUNTRY_OF_ADJECTIVE:
+        if not is_first and token[0].isupper() and text.isascii() and word not in COUNTRY_OF_ADJECTIVE:
             return
+        is_first = False
         if token not in (",",):
             yield token
 

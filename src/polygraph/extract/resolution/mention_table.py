@@ -69,6 +69,8 @@ class MentionTable:
         self.score = features["score"][self._positions]
         """Updated by `record_merge`, like `rule`."""
         self._evidence: dict[int, str] = {}
+        self._row_at: Array | None = None
+        """The row of each position among the features, when first asked for."""
         self.links = self._read_links(features)
         """Pairs of rows that a text equates or keeps apart: first row, second row, which, predicate; by row."""
         self.apart_rows: dict[int, set[int]] = defaultdict(set)
@@ -91,6 +93,13 @@ class MentionTable:
     def document(self, rows: Array | int) -> Array:
         """Return the document numbers of rows, or of one row."""
         return np.searchsorted(self._offsets, self._positions[rows], side="right") - 1
+
+    def rows_of(self, document: int) -> Array:
+        """Return the rows of a document by its number, in its order."""
+        if self._row_at is None:
+            self._row_at = np.empty(len(self.rows), dtype=np.int32)
+            self._row_at[self._positions] = self.rows
+        return self._row_at[self._offsets[document] : self._offsets[document + 1]]
 
     def base(self, row: int) -> str:
         """Return the base name of a row that has one."""

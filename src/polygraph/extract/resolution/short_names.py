@@ -13,7 +13,9 @@ import numpy as np
 
 from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES, MEN, TITLES_BEFORE_GIVEN_NAMES, WOMEN
 from polygraph.extract.resolution.aliases import acronym_letters, initials, is_acronym, is_full_name
+from polygraph.extract.resolution.candidates import SURE
 from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.courtesy_titles import COURTESY_TITLES, is_title_left_out
 from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.extract.resolution.mention_table import MentionTable
 from polygraph.extract.resolution.merger import Merger
@@ -186,8 +188,10 @@ def _assign(
         ]
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
         ranked = _ranked(merger, n, possible)
+        is_doubtful = is_person and bool(ranked) and _is_without_title(merger, n, ranked[0][2])
         certain = (
             bool(possible)
+            and not is_doubtful
             and merger.are_presumed_one(possible)
             and not is_given
             and not (is_person and table.by_model and _is_other_office(merger, n, ranked[0]))
@@ -195,16 +199,16 @@ def _assign(
                 is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, candidates, possible[0])
             )
         )
-        choices.append((n, certain, ranked))
+        choices.append((n, certain, SURE if is_doubtful else _NEAR, ranked))
     # All choose before any merges, so that none is drawn by what another brought along.
-    unsure = [n for n, certain, ranked in choices if not certain and (not ranked or ranked[0][0] < _NEAR)]
+    unsure = [n for n, certain, _, ranked in choices if not certain and (not ranked or ranked[0][0] < _NEAR)]
     unsure = unsure[:_MAX_LEFT] if is_person and table.by_model else []
     left = []
-    for n, certain, ranked in choices:
+    for n, certain, least, ranked in choices:
         # ``Wray`` is rather the Inspector Wray of another text than the only other person of that name.
         rather = any(m != n and _hold_one_office(merger, n, m) for m in unsure)
         if (rather and ranked and ranked[0][0] < _NEAR) or not _merge_nearest(
-            merger, n, ranked, rule, certain=certain, is_few=len(choices) <= _MAX_PRESUMED
+            merger, n, ranked, rule, certain=certain, is_few=len(choices) <= _MAX_PRESUMED, least=least
         ):
             left.append(n)
     if is_given and len(candidates) == 1 and table.by_model:
@@ -226,8 +230,13 @@ def _merge_nearest(
     *,
     certain: bool,
     is_few: bool,
+    least: float,
 ) -> bool:
-    """Merge a cluster with the only candidate, or with the one that has most evidence; return whether it was merged."""
+    """Merge a cluster with the only candidate, or with the one that has most evidence, at least so much.
+
+    Returns:
+        Whether it was merged.
+    """
     if not ranked:
         return False
     best, text, first = ranked[0]
@@ -235,7 +244,7 @@ def _merge_nearest(
         merge = merger.presume if is_few and best < _NEAR else merger.merge
         return merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
     if (
-        best >= _NEAR
+        best >= least
         and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0])
         and merger.merge(n, first, rule, 0.7, text)
     ):
@@ -301,6 +310,13 @@ def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
     ours, theirs = _gender(name, table), _gender(person, table)
     requires = "f" in (ours, theirs) and not (table.by_model and "" in (ours, theirs))
     return ours in ("", theirs) or not requires
+
+
+def _is_without_title(merger: Merger, n: int, long: int) -> bool:
+    """Return whether a longer name stands without ``Mr.`` where others have it, and the short one has it."""
+    if not merger.table.by_model or not merger.clusters[n].attributes.titles & COURTESY_TITLES:
+        return False
+    return is_title_left_out(merger.table, merger.clusters[long].rows)
 
 
 def _is_unsure(merger: Merger, candidates: Sequence[int], candidate: int) -> bool:

@@ -308,6 +308,17 @@ def test_a_full_name_without_the_title_that_others_have_is_not_mr(others, is_one
     assert is_one or [p.decision for p in found.pairs if "albert gudgeon" in p.entities] == ["undecided"]
 
 
+def test_the_younger_is_not_merged_with_the_only_longer_name_without_being_asked():
+    found = resolved(
+        [
+            ("a", "Ignaz Roth", "person", "Optician in Hamburg who sent a mirror to the Trust."),
+            ("b", "Dr. Roth the younger", "person", "Of Hamburg; sent the Trust a letter."),
+        ]
+    )
+    assert not same(found, ("a", "Ignaz Roth"), ("b", "Dr. Roth the younger"))
+    assert [pair.decision for pair in found.pairs] == ["undecided"]
+
+
 @pytest.mark.parametrize(
     "description",
     [

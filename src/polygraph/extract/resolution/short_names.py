@@ -4,6 +4,7 @@ Where several longer names fit, each document decides for itself, by names, offi
 one of them; without such evidence the name stays an entity of its own.
 """
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -188,10 +189,10 @@ def _assign(
         ]
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
         ranked = _ranked(merger, n, possible)
-        is_doubtful = is_person and bool(ranked) and _is_without_title(merger, n, ranked[0][2])
+        least = _evidence_needed(merger, n, ranked[0][2]) if is_person and ranked else _NEAR
         certain = (
             bool(possible)
-            and not is_doubtful
+            and least <= _NEAR
             and merger.are_presumed_one(possible)
             and not is_given
             and not (is_person and table.by_model and _is_other_office(merger, n, ranked[0]))
@@ -199,7 +200,7 @@ def _assign(
                 is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, candidates, possible[0])
             )
         )
-        choices.append((n, certain, SURE if is_doubtful else _NEAR, ranked))
+        choices.append((n, certain, least, ranked))
     # All choose before any merges, so that none is drawn by what another brought along.
     unsure = [n for n, certain, _, ranked in choices if not certain and (not ranked or ranked[0][0] < _NEAR)]
     unsure = unsure[:_MAX_LEFT] if is_person and table.by_model else []
@@ -312,11 +313,19 @@ def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
     return ours in ("", theirs) or not requires
 
 
-def _is_without_title(merger: Merger, n: int, long: int) -> bool:
-    """Return whether a longer name stands without ``Mr.`` where others have it, and the short one has it."""
-    if not merger.table.by_model or not merger.clusters[n].attributes.titles & COURTESY_TITLES:
-        return False
-    return is_title_left_out(merger.table, merger.clusters[long].rows)
+def _evidence_needed(merger: Merger, n: int, long: int) -> float:
+    """Return how much evidence a longer name needs: more if the names themselves speak for two people.
+
+    ``Dr. Roth the younger`` says that there is another of that name, who has his town and trade as well; a longer name
+    may stand without ``Mr.`` where others have it.
+    """
+    short, full = merger.clusters[n], merger.clusters[long]
+    if not merger.table.by_model:
+        return _NEAR
+    if short.attributes.suffix and short.attributes.suffix != full.attributes.suffix:
+        return math.inf
+    is_mr = bool(short.attributes.titles & COURTESY_TITLES)
+    return SURE if is_mr and is_title_left_out(merger.table, full.rows) else _NEAR
 
 
 def _is_unsure(merger: Merger, candidates: Sequence[int], candidate: int) -> bool:

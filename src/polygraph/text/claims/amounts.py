@@ -16,7 +16,7 @@ from polygraph.text.claims.numbers import (
     shares,
     size,
 )
-from polygraph.text.claims.repeats import repeated
+from polygraph.text.claims.repeats import repeated, sentences
 
 _RANGE = re.compile(r"\s?(?:[-–—]|to|and|or|bis|auf|und|oder|et|à|y|a)\s?[$€£]?\d+(?:[.,]\d+)*\s?([^\W\d_]+)")
 """What follows a number that shares the scale of the next one, whose scale is the group."""
@@ -85,7 +85,6 @@ _COUNTED_TIME = re.compile(
     re.IGNORECASE,
 )
 """Words that count days or weeks from a date."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _MAX_NUMBERS = 60
 """Numbers of a text that are calculated with."""
 
@@ -241,7 +240,7 @@ def _is_growth(found: FoundNumber, claim: str, known: str) -> bool:
     if found.number.unit != "%" or not _GROWTH.search(claim):
         return False
     tolerance = 1.5 if _HEDGE.search(claim[: found.start]) else 0.6
-    for sentence in _SENTENCE.split(known):
+    for sentence in sentences(known):
         plain = [n for n in found_numbers(sentence) if not is_year(n.number, n.written)][:6]
         for a, b in combinations(plain, 2):
             x, y = a.number.value, b.number.value
@@ -287,7 +286,7 @@ def _is_share(found: FoundNumber, claim: str, shown: str) -> bool:
 def _percents(text: str) -> Iterator[float]:
     yield from shares(text)
     yield from (n.number.value for n in found_numbers(text) if n.number.unit == "%")
-    for line in _SENTENCE.split(text):
+    for line in sentences(text):
         plain = [
             n.number.value
             for n in found_numbers(line)
@@ -390,7 +389,7 @@ def _follows(found: FoundNumber, claim: str, text: str) -> bool:
         spans = (b - a for a, b in combinations(years, 2))
         if any(abs(span - measured[1]) <= (0.1 * measured[1] if is_hedged else 0) for span in spans):
             return True
-    for sentence in _SENTENCE.split(text):
+    for sentence in sentences(text):
         parts = [
             share * n.number.value / 100 for share in shares(sentence) for n in found_numbers(sentence)[:8]
         ]

@@ -2,13 +2,13 @@
 
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.disambiguation.conflicts import (
-    CONSTRAINT,
     conflict_between,
     doubt_about,
     evidence_for,
 )
 from polygraph.extract.resolution.disambiguation.mentions import GrowingCluster, MentionFeatures
 from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.merger import CONSTRAINT
 
 _MAX_ENTITIES_PER_NAME = 50
 """Clusters of one name; with so many, a mention that fits none joins the best."""

@@ -8,10 +8,9 @@ from polygraph.extract.resolution.attributes import STEM, Attributes
 from polygraph.extract.resolution.disambiguation.mentions import GrowingCluster, MentionFeatures
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, TYPE_WORDS
 from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.merger import CONSTRAINT, STATED
 from polygraph.extract.resolution.name_parts import fold
 
-CONSTRAINT = "constraint of the user"
-_STATED = "related as two in one text"
 _CLASS_STEMS = frozenset(fold(word)[:STEM] for word in TYPE_WORDS | CLASS_OF_NOUN.keys())
 """Stems of words that say of which kind a thing is, as all of its name are."""
 _MANY_YEARS = 25
@@ -26,7 +25,7 @@ def conflict_between(
         mention.context_names & cluster.context_names
     )
     if not mention.apart.isdisjoint(cluster.rows):
-        return _STATED
+        return STATED
     if table.by_model and (kinds := _common_noun(mention, cluster)):
         return kinds
     conflict = mention.attributes.conflict(cluster.attributes, unrelated=unrelated)

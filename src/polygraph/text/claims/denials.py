@@ -1,4 +1,4 @@
-"""Statements that say the reverse of the text cited: a negation on one side alone, or an opposite."""
+"""Statements that say the reverse of the text cited: a negation on one side only, or an opposite."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The sentences of a text that a claim repeats; what is said in other words says little by what it lacks."""
+"""The sentences of a text, and those that a claim repeats: only beside these does a missing word count."""
 
 import re
 from functools import lru_cache

@@ -17,7 +17,7 @@ _SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
 """Types whose attributes can split a name."""
 _NO_ATTRIBUTES = Attributes()
 _MAX_DOUBTED = 12
-"""Mentions of a name that is split only to ask; of a name with more, somebody is well known."""
+"""A name with more mentions is not split only to ask a model: one of its bearers is well known."""
 
 
 def cluster_by_name(

@@ -1,4 +1,4 @@
-"""Greedy assignment: each mention of a name joins the cluster that it fits best, or begins one."""
+"""Greedy assignment: each mention of a name joins the cluster that it fits best, or starts one."""
 
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.disambiguation.conflicts import (
@@ -29,7 +29,7 @@ def assign(
         doubts: whether mentions that may be two are kept apart as well, so that a model can be asked.
 
     Returns:
-        The clusters in the order in which they were begun, and why there are several; empty if there is one.
+        The clusters in the order of their first mention, and why there are several; empty if there is one.
     """
     described = [m for m in mentions if not m.attributes.is_empty() or m.apart]
     others = [m for m in mentions if m.attributes.is_empty() and not m.apart]
@@ -68,7 +68,7 @@ def _assign_described(
                 reason = reason or conflict
             else:
                 fitting.append(cluster)
-        # A mention that may belong to any of several clusters begins one of its own.
+        # A mention that may belong to any of several clusters starts its own.
         if table.by_model and (
             _fits_several_nearby(mention, fitting, base)
             or (
@@ -88,7 +88,7 @@ def _assign_described(
 def _assign_others(
     base: str, others: list[MentionFeatures], clusters: list[GrowingCluster], table: MentionTable
 ) -> str:
-    """Assign mentions that have no attributes, extend the clusters, and return why one was begun beside others."""
+    """Assign mentions without attributes, extend the clusters, and return why one had to be added beside others."""
     reason = ""
     unclear = GrowingCluster(ignores_context=True)
     for mention in others:
@@ -147,7 +147,7 @@ def _is_bare(mention: MentionFeatures, base: str) -> bool:
 
 
 def n_distinguishing(attributes: Attributes) -> int:
-    """Count the attributes that part namesakes."""
+    """Count the attributes that distinguish entities of one name."""
     return sum(
         map(
             bool,

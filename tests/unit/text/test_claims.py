@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.text.claims import contradiction, numbers
-from polygraph.text.claims.repeats import sentences, statements
+from polygraph.text.claims.repeats import sentence_parts, sentences
 from polygraph.text.claims.tokens import most_tokens, tokens
 
 SHOWN = (
@@ -278,7 +278,7 @@ def test_of_hundreds_of_sentences_a_claim_is_compared_word_by_word_with_few():
 
 
 @given(st.text(alphabet="ab .;:!?\n\té\xa0", max_size=30))
-def test_statements_have_all_of_a_text_but_white_space_between_them(text):
-    found = statements(text)
+def test_parts_of_sentences_have_all_of_a_text_but_white_space_between_them(text):
+    found = sentence_parts(text)
     assert "".join("".join(found).split()) == "".join(text.split())
-    assert not any("\n" in statement or "; " in statement or ": " in statement for statement in found)
+    assert not any("\n" in part or "; " in part or ": " in part for part in found)

@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 
 from polygraph.text.claims.folding import fold_all, plain
 from polygraph.text.claims.names import WORD
-from polygraph.text.claims.repeats import folded_sentences, sentences, statements, stems
+from polygraph.text.claims.repeats import folded_sentences, sentence_parts, sentences, stems
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems, stem
 
@@ -180,7 +180,7 @@ def _clauses(text: str) -> list[str]:
     ends = [m.start() + 1 for m in _CLAUSE.finditer(text)]
     bounds = [0, *ends, len(text)]
     short = [text[a:b] for a, b in pairwise(bounds)]
-    return [*short, *statements(text), text]
+    return [*short, *sentence_parts(text), text]
 
 
 def _negates(claim: str, clause: str, negation: re.Pattern[str]) -> bool:
@@ -220,7 +220,7 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
     # Words that no place affirms so far. The sentences closest to the claim come first: most claims have nothing left
     # after one of them, and the order does not matter else.
     left, roots = set(wanted), _roots(wanted)
-    parts = statements(shown)
+    parts = sentence_parts(shown)
     shares = [sum([root in folded for root in roots]) for folded in fold_all(parts)]
     for n in sorted(range(len(parts)), key=lambda n: -shares[n]):
         if not shares[n]:
@@ -278,7 +278,7 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
         after, _ = _denied_word(part, matches[0].end())
         if not after or len(wanted) < 2:
             continue
-        with_it = [(s, there) for s in statements(shown) if after in (there := stems(s))]
+        with_it = [(s, there) for s in sentence_parts(shown) if after in (there := stems(s))]
         if with_it and all(
             len(wanted & there) >= _MIN_SHARED_BESIDE * len(wanted)
             and not negation.search(s)

@@ -37,10 +37,10 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=2_048)
-def statements(text: str) -> tuple[str, ...]:
+def sentence_parts(text: str) -> tuple[str, ...]:
     """Return the sentences of a text, divided at semicolons, colons and ends of lines.
 
-    >>> statements("It closed: nobody came. Later it burned; it was not rebuilt.")
+    >>> sentence_parts("It closed: nobody came. Later it burned; it was not rebuilt.")
     ('It closed:', 'nobody came.', 'Later it burned;', 'it was not rebuilt.')
     """
     return tuple(part for sentence in sentences(text) for part in _STATEMENT_END.split(sentence))

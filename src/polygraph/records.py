@@ -426,7 +426,7 @@ class Cut:
     kind: EvidenceKind
     n_items: int
     n_tokens: int
-    """Of these items; of many hundreds the tokens of some are counted, and the others reckoned from their mean."""
+    """Of these items; of many hundreds only some are counted, and the others estimated from their mean."""
     budget: int
     """Token budget of its block."""
 

@@ -148,7 +148,8 @@ class Settings(BaseModel):
         500,
         ge=0,
         le=1_000_000,
-        description="Most pairs of names, in doubt by the rules, that the chat model is asked about; 0: none.",
+        description="Largest number of pairs of names that the rules leave in doubt and the chat model is asked "
+        "about; 0: none.",
     )
     processes: int = Field(
         0, ge=0, le=256, description="Worker processes for extraction without a model; 0: one per core."
@@ -177,8 +178,8 @@ class Settings(BaseModel):
         400,
         ge=0,
         le=100_000,
-        description="Tokens of what is said of one entity or relation above which one description, by the chat model "
-        "or else selected, stands for all; 0: wherever there are several.",
+        description="If the descriptions of one entity or relation have more tokens than this together, one "
+        "description replaces them, written by the chat model or selected from them; 0: wherever there are several.",
     )
     report_words: int = Field(
         500, ge=50, le=2_000, description="Length of community reports that a model is asked for, in words."

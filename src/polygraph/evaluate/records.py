@@ -109,7 +109,7 @@ class StudyAnswer:
     @property
     def uncited_text(self) -> str:
         """The text without the numbers of its evidence."""
-        return strip_citations(self.text, len(self.evidence))
+        return without_citations(self.text, len(self.evidence))
 
     def as_json(self) -> dict[str, Any]:
         """Return a line of ``answers.jsonl``; usage and date are kept in a file of their own."""
@@ -183,14 +183,14 @@ def is_control(a: str, b: str) -> bool:
     return a.partition(INSTANCE_MARK)[0] == b.partition(INSTANCE_MARK)[0]
 
 
-def strip_citations(text: str, n_items: int) -> str:
+def without_citations(text: str, n_items: int) -> str:
     """Remove citation numbers, which mean nothing to a judge or a metric that does not see the evidence.
 
     Args:
         text: an answer.
         n_items: pieces of evidence. Brackets with any other number than 1 to `n_items` belong to the text.
 
-    >>> strip_citations("She lit the lamp [1][3] in winter [1871]. Nobody paid [2, 4].", 4)
+    >>> without_citations("She lit the lamp [1][3] in winter [1871]. Nobody paid [2, 4].", 4)
     'She lit the lamp in winter [1871]. Nobody paid.'
     """
 

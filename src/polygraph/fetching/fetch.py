@@ -88,7 +88,7 @@ def fetch_pages(
     prune: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> FetchReport:
-    """Fetch pages into a folder that can be indexed. A run that was interrupted goes on where it was.
+    """Fetch pages into a folder that can be indexed. An interrupted run continues where it stopped.
 
     Nothing is followed but redirects: what is fetched was listed by the user, or by a sitemap of the same site.
 
@@ -298,7 +298,7 @@ def _suffix(reply: Reply) -> str:
 
 
 def _in_utf8(reply: Reply, suffix: str) -> bytes:
-    """Return the body in UTF-8 where only the header told its encoding, which a file does not keep."""
+    """Return the body in UTF-8 if only the header gave its encoding, which a file does not keep."""
     told = _CHARSET.search(reply.headers.get("content-type", ""))
     if told is None or FORMATS[suffix] in ("pdf", "docx", "pptx", "xlsx", "epub", "odt", "zip", "eml", "rtf"):
         return reply.body

@@ -68,7 +68,7 @@ class PageFolder:
         self._lock.release()
 
     def page(self, url: str) -> Page | None:
-        """Return what is known of a page whose file is there."""
+        """Return what is known of a page whose file exists."""
         found = self._of(url).get(url)
         return found if found is not None and self._path(found).is_file() else None
 

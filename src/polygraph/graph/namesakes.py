@@ -1,4 +1,4 @@
-"""Names of entities that several share, with what entity resolution tells them apart by."""
+"""Names that several entities share, with the phrases by which entity resolution distinguishes them."""
 
 import re
 
@@ -9,7 +9,7 @@ _QUALIFIED = re.compile(r"(?P<base>.+) \((?P<phrase>[^()]+)\)$")
 
 
 def distinct_name(name: str, id: str) -> str:
-    """Return a name, with the phrase that tells it apart from namesakes if its id has one and the name does not.
+    """Return a name, with the phrase that distinguishes it from others if its id has one and the name does not.
 
     >>> distinct_name("Patience Orme", "patience orme (widow)")
     'Patience Orme (widow)'

@@ -23,7 +23,7 @@ _LARGEST = 1 << 19
 _WHOLE = 4
 """Passing mass along all these edges costs about as much as picking the n-th part of them."""
 _SMALL = 1 << 15
-"""Passing it along so many costs about as much as the calls that pick a few."""
+"""Passing mass along this number of edges costs about as much as the calls that pick a few."""
 _ITERATIONS = 1_000
 """Most rounds of power iteration."""
 

@@ -8,7 +8,8 @@ from polygraph.text.sentences import atx_heading
 MAX_HEADING = 120
 """Characters of a heading."""
 
-_FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
+FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
+"""A line that begins or ends code in Markdown."""
 UNDERLINE = re.compile(r"[ \t]*([=\-~^*+#])\1{2,}[ \t]*$")
 _NUMBERED = re.compile(
     r"(?i:(?:chapter|book|part|section|act|scene|canto|stave|volume|appendix|article|letter|lecture|day|episode"
@@ -94,7 +95,7 @@ def _find(text: str) -> list[_Found]:
         else:
             here = offset + len(line) - len(line.lstrip())
             pending = None
-            if _FENCE.match(line):
+            if FENCE.match(line):
                 fenced = not fenced
                 previous = None
             elif fenced:

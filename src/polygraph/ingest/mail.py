@@ -29,7 +29,7 @@ _LONG_HEADER = re.compile(
 def read_eml(data: bytes) -> FileContent:
     """Read a mail: the usual headers as lines, the text, the names of the attachments, and mails inside it.
 
-    Of a text that is there as plain text and as HTML, the plain text is read. Attachments are not read; save them
+    If a text is present as plain text and as HTML, the plain text is read. Attachments are not read; save them
     beside the mail.
 
     Raises:

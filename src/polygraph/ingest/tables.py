@@ -178,7 +178,7 @@ def _tidy(value: Any, depth: int) -> Json:
 
 
 def _field(names: Sequence[str], wanted: Sequence[str]) -> str:
-    """Return the first of the wanted names that is there, in any case; empty if none is."""
+    """Return the first of the wanted names that is present, in any case; empty if none is."""
     lower = {name.lower(): name for name in reversed(names)}
     return next((lower[name] for name in wanted if name in lower), "")
 

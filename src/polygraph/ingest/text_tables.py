@@ -3,10 +3,10 @@
 import re
 
 from polygraph.ingest.content import LoadedTable
+from polygraph.ingest.headings import FENCE
 from polygraph.ingest.table_rows import make_table, row_line
 
 _RULE = re.compile(r"[ \t]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _MARKUP = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|\*{1,3}|__|`|(?<!\w)_|_(?!\w)")
 _PAIR = re.compile(r"[ \t]{0,8}([^\W\d][\w .()/-]{0,40}?)[ \t]*(?:=[ \t]*|:[ \t]+)(\S.{0,300})$")
@@ -36,14 +36,14 @@ def pipe_tables(text: str) -> tuple[str, list[LoadedTable]]:
     n = 0
     while n < len(lines):
         line = lines[n]
-        if _FENCE.match(line):
+        if FENCE.match(line):
             fenced = not fenced
         rule = lines[n + 1] if n + 1 < len(lines) else ""
         if not fenced and "|" in line and "|" in rule and len(rule) < 2_000 and _RULE.match(rule):
             header = _cells(line)
             if len(header) > 1 and len(header) == len(_cells(rule)):
                 end = n + 2
-                while end < len(lines) and "|" in lines[end] and not _FENCE.match(lines[end]):
+                while end < len(lines) and "|" in lines[end] and not FENCE.match(lines[end]):
                     end += 1
                 rows = [_cells(each)[: len(header)] for each in lines[n + 2 : end]]
                 if any(cell for row in rows for cell in row):

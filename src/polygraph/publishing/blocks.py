@@ -66,7 +66,7 @@ def _ends(data: bytes) -> list[int]:
 
 
 def pack(block: bytes) -> bytes:
-    """Return a block as it stands in an object."""
+    """Return a block as an object holds it."""
     return zlib.compress(block, 6)
 
 

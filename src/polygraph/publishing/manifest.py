@@ -1,4 +1,4 @@
-"""What stands in the store: the manifest of a version, and the pointer that names the versions.
+"""What the store holds: the manifest of a version, and the pointer that names the versions.
 
 ```
 current.json          the pointer: names of the versions, newest first; the only object that is ever replaced
@@ -37,7 +37,7 @@ _PATH = re.compile(
 
 
 class Block(NamedTuple):
-    """A part of a file, and where it stands in the store."""
+    """A part of a file, and its place in the store."""
 
     name: str
     """SHA-256."""

@@ -256,7 +256,7 @@ class _Writer:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        """Wait until all objects are written; after an error no further one is begun."""
+        """Wait until all objects are written; after an error no further one is started."""
         try:
             if error is None:
                 if self._new:

@@ -37,7 +37,7 @@ _FULL_TEXT = re.compile(r"(?i)no space left|\bos error 28\b|^\d+ requested and \
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a file for writing; every statement is a transaction of its own unless one is begun."""
+    """Open a file for writing; every statement is its own transaction unless one is started."""
     return LockedConnection(
         str(path), path=path, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_S
     )

@@ -126,7 +126,7 @@ class SqliteStore(IndexTables):
     # --- files of layers ----------------------------------------------------------------------------
 
     def has_files(self, folder: Path) -> bool:
-        """Tell whether the files of a layer are there as they were written, by names and sizes."""
+        """Tell whether the files of a layer exist as they were written, by names and sizes."""
         return not damage(folder)
 
     def fetch_files(self, folder: Path) -> None:

@@ -173,7 +173,7 @@ class GraphArrays:
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def strongest_triples(self, rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        """Return so many of some triples, the strongest, ties by row; ascending."""
+        """Return the `most` strongest of some triples, ties by row; ascending."""
         weights = np.asarray(self.triple_weights[rows])
         return np.sort(rows[np.lexsort((rows, -weights))[:most]])
 

@@ -205,7 +205,7 @@ class GraphTables:
     # --- entities -----------------------------------------------------------------------------------
 
     def entities_by_row(self, rows: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
-        """Return entities by row number, in the order asked for, with at most so many of their chunks each."""
+        """Return entities by row number, in the order asked for, each with at most `most_chunks` of its chunks."""
         found = self._db.by_key(f"{self._entities} WHERE e.n IN", rows, lambda row: row)
         return [entity_of(row, most_chunks) for row in self._with_descriptions(found, 5)]
 
@@ -495,7 +495,7 @@ class GraphTables:
     # --- summaries of descriptions --------------------------------------------------------------------
 
     def long_descriptions(self, kind: SummaryKind, n_bytes: int) -> list[int]:
-        """Return the rows whose descriptions may have more than so many bytes together, ascending."""
+        """Return the rows whose descriptions may have more than `n_bytes` bytes together, ascending."""
         length = self._texts.n_bytes(self._db.dialect.n_bytes("descriptions"))
         query = f"SELECT n FROM {_TABLE_OF[kind]} WHERE {length} > ? ORDER BY n"  # noqa: S608
         return [n for (n,) in self._db.rows(query, (n_bytes,))]
@@ -577,7 +577,7 @@ class GraphTables:
         return sorted(found)
 
     def strongest_triples_at(self, entity: int, most: int) -> list[int]:
-        """Return the rows of so many triples of an entity, the strongest, ties by row; ascending."""
+        """Return the rows of the `most` strongest triples of an entity, ties by row; ascending."""
         query = "SELECT n FROM triples WHERE source = ? OR target = ? ORDER BY weight DESC, n LIMIT ?"
         return sorted(n for (n,) in self._db.rows(query, (entity, entity, most)))
 

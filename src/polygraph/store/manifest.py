@@ -41,7 +41,7 @@ class Manifest:
     descriptions: str = "extractive"
     """``extractive``, or the model that sums up long descriptions and a hash of its prompt."""
     description_tokens: int = 400
-    """Tokens of the descriptions of one entity or relation above which one text stands for all."""
+    """Tokens of all descriptions of one entity or relation above which one text replaces them."""
     report_words: int = REPORT_WORDS
     """Length of reports that a model is asked for."""
     same: str = ""

@@ -425,7 +425,7 @@ class GraphReader(Protocol):
         """Return the rows of the triples that have some entities at either end, ascending."""
 
     def strongest_triples_at(self, entity: int, most: int) -> list[int]:
-        """Return the rows of so many triples of an entity, the strongest, ties by row; ascending."""
+        """Return the rows of the `most` strongest triples of an entity, ties by row; ascending."""
 
     def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row, without their texts, as ``(row, subject row, object row)``."""
@@ -476,7 +476,7 @@ class GraphStore(GraphReader, Protocol):
         """
 
     def long_descriptions(self, kind: SummaryKind, n_bytes: int) -> list[int]:
-        """Return the rows whose descriptions may have more than so many bytes together, ascending."""
+        """Return the rows whose descriptions may have more than `n_bytes` bytes together, ascending."""
 
     def put_summaries(self, summaries: Iterable[tuple[SummaryKind, int, str]]) -> None:
         """Replace the summaries: of each the kind, the row of its entity or relation, and the text."""

@@ -132,7 +132,7 @@ def chunk_of(row: tuple[Any, ...]) -> Chunk:
 
 
 def entity_of(row: tuple[Any, ...], most_chunks: int | None = None) -> Entity:
-    """Convert a row of `entities` with its descriptions and summary, and at most so many of its chunks."""
+    """Convert a row of `entities` with its descriptions and summary, and at most `most_chunks` of its chunks."""
     _, i, name, kind, aliases, descriptions, chunks, degree, summary = row
     return Entity(
         id=i,

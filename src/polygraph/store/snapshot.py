@@ -36,7 +36,7 @@ _NUMBERS_KEPT = 50_000
 """Chunks whose numbers are known, entities whose ids are, dates, relations of entities, and numbers of descriptions: a
 few megabytes each."""
 _HUB_DEGREE = 1_000
-"""An entity with so many neighbours is in so many passages that reading all of their ids takes a while."""
+"""Neighbours of an entity that is in too many passages to read all of their ids."""
 _STATEMENTS_KEPT = 60_000
 """Descriptions, and passages, of the entities in memory: some megabytes. Relations have as many, and reports
 with their passages; names of entities are kept for as many ids."""
@@ -297,7 +297,7 @@ class Snapshot:
         return {}
 
     def kept(self, name: str, most: int) -> KeptRows[Any, Any]:
-        """Return values that are derived from rows, of which so many are kept while this state is open.
+        """Return values that are derived from rows; at most `most` of them are kept while this state is open.
 
         A filter hides parts of rows: what is derived within it is kept for it alone.
         """
@@ -355,7 +355,7 @@ class Snapshot:
         vectors: Vectors,
         ks: Sequence[int],
     ) -> list[list[Hit]]:
-        """Return for each of some unit vectors the best entities, so many as it wants, as the search of the layer does.
+        """Return for each of some unit vectors its `ks` best entities, as the search of the layer does.
 
         Args:
             layer: whose vectors are searched.
@@ -579,7 +579,7 @@ class Snapshot:
         return np.array([n for n, *ends in found if frozenset(ends) in wanted], dtype=np.int64)
 
     def strongest_triples_at(self, entity: int, most: int) -> NDArray[np.int64]:
-        """Return the rows of so many triples of an entity, the strongest, by row; of equals the first."""
+        """Return the rows of the `most` strongest triples of an entity, ties by row; ascending."""
         if self._arrays is not None:
             return self._arrays.strongest_triples(self._arrays.triples_at([entity]), most)
         return np.array(self.store.graph.strongest_triples_at(entity, most), dtype=np.int64)

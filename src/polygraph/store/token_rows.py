@@ -23,7 +23,7 @@ from polygraph.models.providers.static import installed_token_vectors
 from polygraph.store.atomic_files import write_folder
 
 ABOUT = "tokens.json"
-"""File that tells the embedder; it marks the folder of a layer as this kind."""
+"""File that names the embedder; it marks the folder of a layer as this kind."""
 _TOKENS, _TOKEN_ENDS = "part_tokens.npy", "part_ends.npy"
 _PARTS, _PART_ENDS = "row_parts.npy", "row_ends.npy"
 _LENGTHS = "row_lengths.npy"

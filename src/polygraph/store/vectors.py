@@ -265,6 +265,6 @@ def _n_candidates(k: int) -> int:
 
 
 def add_codes(folder: Path, least: int) -> bool:
-    """Write the codes of a layer that has at least so many rows; 0 for never."""
+    """Write the codes of a layer that has at least `least` rows, 0 for never; return whether they were written."""
     index = VectorIndex.open(folder)
     return 0 < least <= len(index) and write_codes(folder, len(index), index.rows)

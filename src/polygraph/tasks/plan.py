@@ -60,7 +60,8 @@ SCHEMA: Mapping[str, Any] = {
 }
 """Of a plan. A step has the fields of its operator, so only the question and the operator are required."""
 _ALIAS = re.compile(r"[^\W\d]\w{0,29}")
-_REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
+REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
+"""A reference to the result of an earlier step by its alias."""
 _EXPRESSION_NAME = re.compile(r"@?([^\W\d]\w{0,29})(?:\.\w{1,20})?(?![\w(])")
 _ARITHMETIC = frozenset({"abs", "avg", "ceil", "floor", "max", "min", "round", "sqrt", "sum"})
 
@@ -227,7 +228,7 @@ def referenced_aliases(step: PlanStep) -> list[str]:
     """Return the distinct aliases that a step refers to, in order."""
     found = [*step.of]
     for text in (step.subject, step.object, step.where, step.condition, step.content, step.predicate):
-        found += _REFERENCE.findall(text)
+        found += REFERENCE.findall(text)
     found += [name for name in _EXPRESSION_NAME.findall(step.expression) if name not in _ARITHMETIC]
     return list(dict.fromkeys(found))
 

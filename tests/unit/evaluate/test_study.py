@@ -14,7 +14,7 @@ from polygraph.evaluate.judging.pairwise import JudgingDesign
 from polygraph.evaluate.questions.file import Question, read_questions
 from polygraph.evaluate.questions.generate import describe_collection, grounded_questions
 from polygraph.evaluate.questions.graph_sampling import random_walk
-from polygraph.evaluate.records import strip_citations
+from polygraph.evaluate.records import without_citations
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.graph.csr import Graph
 from polygraph.models import Calls, Models
@@ -215,7 +215,7 @@ def test_records_survive_a_round_trip_through_files(tmp_path):
 
 
 def test_a_year_in_brackets_is_no_citation():
-    assert strip_citations("Built [1871] by two men [2019; 1].", 2) == "Built [1871] by two men [2019; 1]."
+    assert without_citations("Built [1871] by two men [2019; 1].", 2) == "Built [1871] by two men [2019; 1]."
 
 
 @pytest.mark.slow
@@ -249,7 +249,7 @@ def test_sources_of_a_question_are_only_those_that_the_model_saw(index_of, tmp_p
 
 
 def test_citations_are_stripped():
-    assert strip_citations("Built in 1871 [1][2], they say [3, 4].", 4) == "Built in 1871, they say."
+    assert without_citations("Built in 1871 [1][2], they say [3, 4].", 4) == "Built in 1871, they say."
 
 
 def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_component():

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from polygraph.extract.resolution import disambiguation
 from polygraph.extract.resolution import resolve as resolve_module
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.blocking import one_edit_pairs
+from polygraph.extract.resolution.disambiguation import splitting
+from polygraph.extract.resolution.disambiguation.conflicts import any_contradict
 from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
 from polygraph.extract.resolution.resolve import resolve
 
@@ -498,7 +499,7 @@ def test_mentions_that_agree_are_one_cluster_as_if_they_had_been_assigned_one_by
     # What a text keeps apart from the name comes first; the rest is in the order of the documents.
     relations = [NameRelation(window="e@0", source="Thomas Quill", target="Tamar Quay 0", predicate="met")]
     found = resolve(mentions, relations=relations, by_model=by_model)
-    monkeypatch.setattr(disambiguation, "_agree", lambda *_: False)
+    monkeypatch.setattr(splitting, "_agree", lambda *_: False)
     assert resolve(mentions, relations=relations, by_model=by_model) == found
     assert found.entity_of["a@0", "Thomas Quill"] == found.entity_of["h@0", "Thomas Quill"]
 
@@ -507,8 +508,8 @@ def test_a_mention_that_contradicts_itself_does_not_agree_with_another_like_it()
     one = Attributes(kind="person", born=1901, died=1850)
     other = Attributes(kind="person", born=1901, died=1850, words=frozenset(["sculpt"]))
     assert one.parting() == other.parting()
-    assert disambiguation._any_conflict([one, other])
-    assert not disambiguation._any_conflict([one])
+    assert any_contradict([one, other])
+    assert not any_contradict([one])
 
 
 def test_rules_are_repeated_only_after_a_merge():

@@ -15,38 +15,7 @@ from polygraph.retrieve.methods.lexical import BM25
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
-
-TEXTS = {
-    "a.txt": "Mara Quill built the light in 1871. The granite came from Sallow Bay by barge.",
-    "b.txt": "The fog horn was bought by Tobias Wren. Nobody could hear it in a westerly gale.",
-    "c.txt": "Old Tobin kept bees behind the chapel. Their honey was sold to the crew of the Halcyon.",
-}
-QUESTION = "Who built the light, and who bought the fog horn?"
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory, write_files):
-    base = tmp_path_factory.mktemp("answer")
-    with Index.open(base / "index", models=hashed_models()) as opened:
-        opened.add(write_files(base / "papers", TEXTS), methods=["bm25"])
-    snapshot = Snapshot(base / "index")
-    yield snapshot
-    snapshot.close()
-
-
-@pytest.fixture
-def retrieval(index):
-    """Evidence 1, 2 and 3 are a.txt, b.txt and c.txt."""
-    found = BM25()(QUESTION, index, hashed_models())
-    chunks = index.chunks_by_id(["a.txt:0", "b.txt:0", "c.txt:0"])
-    evidence = tuple(
-        Evidence(
-            kind="chunk", id=c.id, text=c.text, score=1.0, spans=(Span(c.document, c.id, c.start, c.end),)
-        )
-        for c in chunks
-    )
-    context = "\n\n".join(f"[{n}] {e.text}" for n, e in enumerate(evidence, 1))
-    return replace(found, evidence=evidence, context=context)
+from tests.unit.retrieve.conftest import QUESTION, TEXTS
 
 
 def written(text, retrieval, index, **options):

@@ -6,48 +6,14 @@ from dataclasses import replace
 import pytest
 
 from polygraph.models.providers.scripted import ScriptedChat
-from polygraph.records import Evidence, Retrieval, Span
 from polygraph.retrieve.answer import answer
-from polygraph.retrieve.methods.lexical import BM25
 from polygraph.retrieve.model_check import check_by_model
-from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.check_citations import CLAIMS_PER_CALL, CitedClaim, check_request
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.scripts.prompt_reading import blocks, fenced, last_turn
-from polygraph.workspace.index import Index
+from tests.unit.retrieve.conftest import QUESTION, TEXTS
 
-TEXTS = {
-    "a.txt": "Mara Quill built the light in 1871. The granite came from Sallow Bay by barge.",
-    "b.txt": "The fog horn was bought by Tobias Wren. Nobody could hear it in a westerly gale.",
-}
-QUESTION = "Who built the light, and who bought the fog horn?"
 REPLY = "Mara Quill built the light [1]. Tobias Wren got rid of the fog horn [2]."
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory, write_files):
-    base = tmp_path_factory.mktemp("check")
-    with Index.open(base / "index", models=hashed_models()) as opened:
-        opened.add(write_files(base / "papers", TEXTS), methods=["bm25"])
-    snapshot = Snapshot(base / "index")
-    yield snapshot
-    snapshot.close()
-
-
-@pytest.fixture
-def retrieval(index) -> Retrieval:
-    """Evidence 1 and 2 are a.txt and b.txt."""
-    found = BM25()(QUESTION, index, hashed_models())
-    chunks = index.chunks_by_id(["a.txt:0", "b.txt:0"])
-    evidence = tuple(
-        Evidence(
-            kind="chunk", id=c.id, text=c.text, score=1.0, spans=(Span(c.document, c.id, c.start, c.end),)
-        )
-        for c in chunks
-    )
-    return replace(
-        found, evidence=evidence, context="\n\n".join(f"[{n}] {e.text}" for n, e in enumerate(evidence, 1))
-    )
 
 
 def answered(retrieval, index, verdicts, *, reply=REPLY):

@@ -55,7 +55,7 @@ class JudgingDesign:
         return (self.orders == "alternate" and trial % 2 == 1,)
 
     def n_calls(self, n_answer_pairs: int) -> int:
-        """Return the number of judgements for so many pairs of answers.
+        """Return the number of judgements for a number of pairs of answers.
 
         >>> JudgingDesign().n_calls(150)
         15000

@@ -50,7 +50,7 @@ class JudgingPlan:
     calls: int
     """To the judge; those that bring the answers to equal length are not counted."""
     cost: float | None
-    """About so many US dollars, for answers of `ANSWER_TOKENS`; None if the price is not known."""
+    """Estimate in US dollars, for answers of `ANSWER_TOKENS`; None if the price is not known."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON of the API."""

@@ -16,7 +16,7 @@ from polygraph.evaluate.judging.length_alignment import (
 from polygraph.evaluate.judging.listwise import ListwiseJudge
 from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, PairJudge, judge_pairs
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer, method_of, strip_citations
+from polygraph.evaluate.records import StudyAnswer, method_of, without_citations
 from polygraph.evaluate.runs.answer_steps import run_number, today
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.indexing.progress import Progress
@@ -294,12 +294,12 @@ def _align_pair(
                 sample=attempt,
             )
         # Asked for more words, the model may refuse. The earlier answer is closer to the target and is kept.
-        return "" if text.lstrip().startswith(NO_ANSWER) else strip_citations(text, n_items[method])
+        return "" if text.lstrip().startswith(NO_ANSWER) else without_citations(text, n_items[method])
 
     def append(method: str, text: str, n_words: int) -> str:
         with sampled(run_number(method, trial), temperatures[method]):
             longer = lengthen_answer(question.question, text, n_words, models, chat, method=method_of(method))
-        return strip_citations(longer, n_items[method])
+        return without_citations(longer, n_items[method])
 
     if answers[0].refused or answers[1].refused:
         return replace(unaligned_pair(question.id, methods, texts, "refused"), trial=trial)

@@ -46,7 +46,7 @@ class Comparison:
     ties: int
     losses: int
     detectable: float
-    """True difference that so many questions detect with a power of 80 %."""
+    """True difference that this number of questions detects with a power of 80 %."""
     needed: int | None
     """Questions needed to detect the observed difference with that power; None if there is no difference."""
 

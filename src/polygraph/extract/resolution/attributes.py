@@ -54,7 +54,7 @@ class Attributes:
     classes: frozenset[str] = frozenset()
     """Of things: `kinds.CLASS_OF_NOUN`."""
     within: frozenset[str] = frozenset()
-    """Places and wholes that it lies in or is a part of, folded."""
+    """Places that it lies in and wholes that it is part of, folded."""
     regions: frozenset[str] = frozenset()
     """Of places: the country that is named beside it, if it is the only one."""
     creators: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class Attributes:
         return not any(self.parting())
 
     def parting(self) -> tuple[Hashable, ...]:
-        """Return what could part two entities, all but `kind_is_stated` and `words`: equal values conflict alike."""
+        """Return what could distinguish two entities, but `kind_is_stated` and `words`: equal values conflict alike."""
         return (
             self.gender,
             self.suffix,

@@ -260,7 +260,7 @@ def kind_of_type(type_: str) -> str:
 
 
 def says_nothing(type_: str) -> bool:
-    """Return whether a type tells nothing of what a thing is, or none is given.
+    """Return whether a type says nothing about what a thing is, or is missing.
 
     >>> [says_nothing(t) for t in ("historical event", "concept", "", "treaty")]
     [True, True, True, False]

@@ -178,7 +178,7 @@ def resolve_rows(
 
 
 def _repeatable(merger: Merger, rules: Sequence[Callable[[Merger], None]]) -> Callable[[], None]:
-    """Return a function that applies some rules; a rule is left out if nothing was merged since it was last begun."""
+    """Return a function that applies some rules; a rule is skipped if nothing was merged since it last started."""
     n_merges_before: dict[Callable[[Merger], None], int] = {}
 
     def apply() -> None:

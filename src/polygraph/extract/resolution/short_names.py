@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -117,22 +118,34 @@ class LongNames:
         return people | {base for base, long in self.acronyms.items() if len(long) > 1}
 
 
+class _Choice(NamedTuple):
+    """What a cluster of a short name may stand for."""
+
+    cluster: int
+    is_certain: bool
+    """Whether it is the first candidate without evidence."""
+    least: float
+    """Evidence that the first candidate needs otherwise."""
+    ranked: list[tuple[float, str, int]]
+    """Evidence for each candidate, a text that names it, and its cluster; strongest first."""
+
+
 def merge_short_names(merger: Merger, long: LongNames) -> None:
     """Merge short names with the longer name that they stand for, unless attributes conflict."""
     bases = sorted(base for base in merger.numbers if base in long.acronyms)
     for base in bases:
-        _assign(merger, base, long.acronyms[base], "acronym")
+        _merge_with_longer(merger, base, long.acronyms[base], "acronym")
     for base in sorted(base for base in merger.numbers if base in long.single):
         surnames, others = long.with_surname(base), long.uncertain(base)
         if surnames and others and merger.table.by_model:
-            _assign(merger, base, others, "alias in document", is_given=True, of_given=True)
+            _merge_with_longer(merger, base, others, "alias in document", is_given=True, of_given=True)
         if surnames:
-            _assign(merger, base, surnames, "alias in document")
+            _merge_with_longer(merger, base, surnames, "alias in document")
         elif others:
-            _assign(merger, base, others, "alias in document", is_given=True)
+            _merge_with_longer(merger, base, others, "alias in document", is_given=True)
 
 
-def _assign(
+def _merge_with_longer(
     merger: Merger,
     base: str,
     names: Iterable[str],
@@ -158,63 +171,88 @@ def _assign(
         candidates = [m for m in candidates if _is_person(merger.clusters[m])]
     if len(candidates) > _MAX_CANDIDATES:
         return  # so common a name says nothing
-    open_ = [
-        n
-        for n in merger.numbers[base]
-        if merger.root(n) == n
-        and not merger.has_presumed(n)
-        and (not is_person or _is_surname(merger.clusters[n], table))
-    ]
-    if of_given:
-        open_ = [n for n in open_ if merger.clusters[n].attributes.titles & TITLES_BEFORE_GIVEN_NAMES]
-    # What a text says of ``Alderman Threave`` holds for that name in other texts.
-    key_of = {n: table.name(int(merger.clusters[n].rows[0])).key for n in open_}
-    refused = {
-        (key_of[n], m)
-        for n in open_
-        for m in candidates
-        if key_of[n] != base and m != n and merger.conflict(n, m)[0] == "statement"
-    }
-    for n in open_ if len(candidates) <= _MAX_LISTED else ():
-        for m in candidates:
-            if m != n:
-                merger.keep_apart(n, m)
-    choices = []
-    sizes = {n: merger.clusters[n].size for n in open_}
-    for n in open_:
-        possible = [
-            m
-            for m in candidates
-            if m != n and (key_of[n], m) not in refused and _may_bear(merger, n, m, is_person)
-        ]
-        # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
-        ranked = _ranked(merger, n, possible)
-        least = _evidence_needed(merger, n, ranked[0][2]) if is_person and ranked else _NEAR
-        certain = (
-            bool(possible)
-            and least <= _NEAR
-            and merger.are_presumed_one(possible)
-            and not is_given
-            and not (is_person and table.by_model and _is_other_office(merger, n, ranked[0]))
-            and not (
-                is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, candidates, possible[0])
-            )
-        )
-        choices.append((n, certain, least, ranked))
+    short = _unmerged(merger, base, is_person=is_person, of_given=of_given)
+    sizes = {n: merger.clusters[n].size for n in short}
     # All choose before any merges, so that none is drawn by what another brought along.
-    unsure = [n for n, certain, _, ranked in choices if not certain and (not ranked or ranked[0][0] < _NEAR)]
+    choices = _choices(merger, base, short, candidates, is_person=is_person, is_given=is_given)
+    unsure = [c.cluster for c in choices if not c.is_certain and (not c.ranked or c.ranked[0][0] < _NEAR)]
     unsure = unsure[:_MAX_LEFT] if is_person and table.by_model else []
     left = []
-    for n, certain, least, ranked in choices:
+    for choice in choices:
+        n, ranked = choice.cluster, choice.ranked
         # ``Wray`` is rather the Inspector Wray of another text than the only other person of that name.
-        rather = any(m != n and _hold_one_office(merger, n, m) for m in unsure)
-        if (rather and ranked and ranked[0][0] < _NEAR) or not _merge_nearest(
-            merger, n, ranked, rule, certain=certain, is_few=len(choices) <= _MAX_PRESUMED, least=least
+        has_nearer = any(m != n and _hold_one_office(merger, n, m) for m in unsure)
+        if (has_nearer and ranked and ranked[0][0] < _NEAR) or not _merge_nearest(
+            merger, choice, rule, is_few=len(choices) <= _MAX_PRESUMED
         ):
             left.append(n)
     if is_given and len(candidates) == 1 and table.by_model:
         left = _merge_with_most(merger, left, sizes, candidates[0])
     _merge_left(merger, left, least=_NEAR if len(candidates) > 1 else 0.0)
+
+
+def _unmerged(merger: Merger, base: str, *, is_person: bool, of_given: bool) -> list[int]:
+    """Return the clusters of a short name that no rule has merged or presumed to be a longer one."""
+    found = [
+        n
+        for n in merger.numbers[base]
+        if merger.root(n) == n
+        and not merger.has_presumed(n)
+        and (not is_person or _is_surname(merger.clusters[n], merger.table))
+    ]
+    if of_given:
+        found = [n for n in found if merger.clusters[n].attributes.titles & TITLES_BEFORE_GIVEN_NAMES]
+    return found
+
+
+def _choices(
+    merger: Merger,
+    base: str,
+    short: Sequence[int],
+    candidates: Sequence[int],
+    *,
+    is_person: bool,
+    is_given: bool,
+) -> list[_Choice]:
+    """Return what each cluster of a short name may stand for.
+
+    Where the candidates are few, the reasons against each are listed.
+    """
+    table = merger.table
+    # What a text says of ``Alderman Threave`` holds for that name in other texts.
+    key_of = {n: table.name(int(merger.clusters[n].rows[0])).key for n in short}
+    refused = {
+        (key_of[n], m)
+        for n in short
+        for m in candidates
+        if key_of[n] != base and m != n and merger.conflict(n, m)[0] == "statement"
+    }
+    for n in short if len(candidates) <= _MAX_LISTED else ():
+        for m in candidates:
+            if m != n:
+                merger.keep_apart(n, m)
+    choices = []
+    for n in short:
+        possible = [
+            m
+            for m in candidates
+            if m != n and (key_of[n], m) not in refused and _may_bear(merger, n, m, is_person)
+        ]
+        ranked = _ranked(merger, n, possible)
+        least = _evidence_needed(merger, n, ranked[0][2]) if is_person and ranked else _NEAR
+        is_certain = (
+            bool(possible)
+            and least <= _NEAR
+            and merger.are_presumed_one(possible)
+            and not is_given
+            and not (is_person and table.by_model and _is_other_office(merger, n, ranked[0]))
+            # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
+            and not (
+                is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, candidates, possible[0])
+            )
+        )
+        choices.append(_Choice(n, is_certain, least, ranked))
+    return choices
 
 
 def _ranked(merger: Merger, n: int, candidates: Sequence[int]) -> list[tuple[float, str, int]]:
@@ -223,29 +261,17 @@ def _ranked(merger: Merger, n: int, candidates: Sequence[int]) -> list[tuple[flo
     return sorted(found, key=lambda item: (-item[0], item[2]))
 
 
-def _merge_nearest(
-    merger: Merger,
-    n: int,
-    ranked: Sequence[tuple[float, str, int]],
-    rule: Rule,
-    *,
-    certain: bool,
-    is_few: bool,
-    least: float,
-) -> bool:
-    """Merge a cluster with the only candidate, or with the one that has most evidence, at least so much.
-
-    Returns:
-        Whether it was merged.
-    """
+def _merge_nearest(merger: Merger, choice: _Choice, rule: Rule, *, is_few: bool) -> bool:
+    """Merge a cluster with the only candidate, or with the one that has most evidence; return whether it was merged."""
+    n, ranked = choice.cluster, choice.ranked
     if not ranked:
         return False
     best, text, first = ranked[0]
-    if certain:
+    if choice.is_certain:
         merge = merger.presume if is_few and best < _NEAR else merger.merge
         return merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
     if (
-        best >= least
+        best >= choice.least
         and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0])
         and merger.merge(n, first, rule, 0.7, text)
     ):

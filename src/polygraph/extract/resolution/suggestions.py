@@ -31,7 +31,7 @@ _LIKENESS = 2.0
 _SUFFIX = 1.5
 """Evidence of two names that are both called the younger."""
 _DESCRIBED = 2.0
-"""Evidence of a name of which all words are in what is said of another one."""
+"""Evidence of a name whose words are all in the descriptions of another one."""
 _OFTEN_DESCRIBED = frozenset(["person", "event"])
 """Kinds of which descriptions name others."""
 _DESCRIBED_WORD = 4

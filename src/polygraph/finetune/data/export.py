@@ -52,7 +52,7 @@ def check_output(folder: Path) -> None:
 def write_rows(
     folder: Path, data: TrainingData, settings: Mapping[str, Json], index: Snapshot
 ) -> dict[str, Json]:
-    """Write the folder of some rows as a whole; one that is there is replaced.
+    """Write the folder of some rows as a whole, in place of an existing one.
 
     Args:
         folder: checked by `check_output`.
@@ -110,7 +110,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _identity(index: Snapshot) -> dict[str, Json]:
-    """Return what tells an index from others: its settings, and the versions of the layers that rows rest on."""
+    """Return what identifies an index: its settings, and the versions of the layers that rows rest on."""
     layers = ("chunks", "lexical", "chunk_vectors", "graph", "mentions")
     return {
         "chunk_tokens": index.manifest.chunk_tokens,

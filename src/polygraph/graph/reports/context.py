@@ -231,7 +231,7 @@ class _Page:
 
 
 class _Wording:
-    """How items are written; what stands in the context of a part stands in those of all that it is a part of."""
+    """How items are written; an item in the context of a community is in those of all communities around it."""
 
     def __init__(self) -> None:
         self.description = lru_cache(MOST_KEPT)(_shown_description)

@@ -15,7 +15,7 @@ class OutOfTime(Exception):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Let reading and writing in the ``with`` block end after so many seconds, or at the deadline around it."""
+    """End reading and writing in the ``with`` block after some seconds, or at the deadline of an enclosing block."""
     around, ends = _DEADLINE.get(), time.monotonic() + seconds
     token = _DEADLINE.set(ends if around is None else min(ends, around))
     try:

@@ -318,10 +318,10 @@ class Progress:
 
 
 def _arriving(response: Any) -> Iterator[bytes]:
-    """Yield the body of a response as it arrives, until the deadline, which data that is there does not notice."""
+    """Yield the body of a response as it arrives, and check the deadline also while data keeps arriving."""
     # Most replies are not compressed, and the library need not hold them for a decoder.
     decode = bool(response.headers.get("content-encoding"))
-    # To take a chunk as soon as it is there costs half of a call of `read1`.
+    # Taking a chunk as soon as it arrives costs half of a call of `read1`.
     pieces = (
         response.stream(_READ_BYTES, decode_content=decode) if response.chunked else _read(response, decode)
     )

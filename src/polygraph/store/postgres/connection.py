@@ -24,7 +24,7 @@ _FETCHED = 500
 _COPIED = 500
 """Rows that are sent at once."""
 _FEW = 8
-"""Up to so many rows are sent by `INSERT`, which takes one round trip where `COPY` takes three."""
+"""Up to this number of rows, `INSERT` is used, which takes one round trip where `COPY` takes three."""
 _COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _COPY_END = b"\xff\xff"
 
@@ -155,7 +155,7 @@ class PostgresConnection:
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Undo what was done inside if an exception leaves the block, and let a transaction that was begun go on."""
+        """Undo what was done inside if an exception leaves the block, and let an open transaction continue."""
         with self._lock, self._db.transaction():
             yield
 

@@ -171,7 +171,7 @@ class PostgresStore(IndexTables):
     # --- vectors ------------------------------------------------------------------------------------
 
     def put_vectors(self, name: str, version: str, least: int) -> str:
-        """Store the vectors of a layer that was put as rows too, if it has at least so many; 0 for never."""
+        """Store the vectors of a layer as rows too, if it has at least `least`; 0 for never."""
         folder = folder_of(self.folder, name, version)
         self._vectors.forget(folder.name)
         if name not in VECTOR_LAYERS or not 0 < least <= self.layers()[name][1]:
@@ -249,7 +249,7 @@ class PostgresStore(IndexTables):
         return all(dropped)
 
     def _within(self, timeout: str, statement: str) -> bool:
-        """Run a statement that nobody may be reading for; False if somebody is."""
+        """Run a statement that needs exclusive access; False if somebody is reading."""
         ((usual,),) = self.connection.rows("SELECT current_setting('lock_timeout')")
         self.connection.execute("SELECT set_config('lock_timeout', ?, false)", (timeout,))
         try:

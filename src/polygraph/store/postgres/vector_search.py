@@ -26,7 +26,7 @@ many one after the other."""
 _WITHIN = 2_000
 """Most rows that are asked of the index, about: comparing all costs less than more of them."""
 _MOST = 1_000
-"""Most hits of a search in the database; for more the files cost less than fetching so many rows."""
+"""Most hits of a search in the database; for more the files cost less than fetching that many rows."""
 _SETTINGS = (
     # Rows that a search of the index keeps in view: with fewer it misses more, and this is the largest number. Then
     # it goes on until it has found as many as were asked for, since deleted rows and those of others do not count.

@@ -56,7 +56,7 @@ class VectorTables:
         self._db, self._schema, self._layers = connection, schema, f"{schema}.vector_layers"
 
     def problem(self) -> str:
-        """Install pgvector in the database, unless it is there; say why that is not possible, or nothing."""
+        """Install pgvector in the database if needed; return why that is not possible, or an empty string."""
         found = extension(self._db)
         if found is None:
             try:

@@ -6,8 +6,9 @@ from itertools import chain, combinations
 
 from polygraph.text.claims.folding import fold_all, plain, without_case
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
+from polygraph.text.claims.repeats import stems
 from polygraph.text.language import detect_language
-from polygraph.text.words import STOP_WORDS, content_stems, stem
+from polygraph.text.words import STOP_WORDS, stem
 
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+|\n")
 _BETWEEN = re.compile(
@@ -71,9 +72,9 @@ def _exchanged_numbers(claim: str, shown: str) -> str:
                 there[0] |= left if is_ordered else right
                 there[1] |= right if is_ordered else left
             elif in_a:
-                there[0] |= _words(sentence)
+                there[0] |= stems(sentence)
             elif in_b:
-                there[1] |= _words(sentence)
+                there[1] |= stems(sentence)
         numbers = {a.written, b.written}
         of_a, of_b = of_a - numbers, of_b - numbers
         if of_a & there[1] and of_b & there[0] and not of_a & there[0] and not of_b & there[1]:
@@ -101,18 +102,14 @@ def _is_range(text: str, a: FoundNumber, b: FoundNumber) -> bool:
     return bool(_FROM_TO.search(text[: a.start]) and _TO.search(text[a.end : b.start]))
 
 
-def _apart(text: str, a: FoundNumber, b: FoundNumber) -> tuple[set[str], set[str]]:
+def _apart(text: str, a: FoundNumber, b: FoundNumber) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words that are said of each of two numbers alone; both empty if nothing separates them."""
     gaps = list(_BETWEEN.finditer(text, a.end, b.start))
     if not gaps:
-        return set(), set()
+        return frozenset(), frozenset()
     rest = text[: a.start] + text[a.end : gaps[-1].start()], text[gaps[-1].end() : b.start] + text[b.end :]
-    left, right = _words(rest[0]), _words(rest[1])
+    left, right = stems(rest[0]), stems(rest[1])
     return left - right, right - left
-
-
-def _words(text: str) -> set[str]:
-    return {plain(word) for word in content_stems(text)}
 
 
 # --- names -------------------------------------------------------------------------------------------------

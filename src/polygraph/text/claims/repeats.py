@@ -1,11 +1,13 @@
-"""The sentences of a text that a claim repeats; what is said in other words says little by what it lacks."""
+"""The sentences of a text, and those that a claim repeats: only beside these does a missing word count."""
 
+import re
 from functools import lru_cache
 
 from polygraph.text.claims.folding import fold_all, plain
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
+_STATEMENT_END = re.compile(r"(?<=[;:])\s+|\n")
 _MIN_SHARED = 0.5
 """Share of a claim's content words that a sentence must have."""
 
@@ -32,6 +34,16 @@ def stems(text: str) -> frozenset[str]:
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a text."""
     return tuple(text[start:end] for start, end in sentence_spans(text))
+
+
+@lru_cache(maxsize=2_048)
+def sentence_parts(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text, divided at semicolons, colons and ends of lines.
+
+    >>> sentence_parts("It closed: nobody came. Later it burned; it was not rebuilt.")
+    ('It closed:', 'nobody came.', 'Later it burned;', 'it was not rebuilt.')
+    """
+    return tuple(part for sentence in sentences(text) for part in _STATEMENT_END.split(sentence))
 
 
 @lru_cache(maxsize=64)

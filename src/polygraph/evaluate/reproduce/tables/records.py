@@ -44,8 +44,8 @@ class Column:
     trial: int | None = None
     """For verdicts: only those of this trial, from 0; None: of all."""
     longer_by: tuple[int, int] | None = None
-    """For verdicts: wins less losses of the longer answer, where the lengths differ by at least and at most so many
-    words; None: of the first system, whatever the lengths."""
+    """For verdicts: wins less losses of the longer answer, where lengths differ by at least the first and at most
+    the second number of words; None: of the first system, whatever the lengths."""
     factor: float = 100.0
     """Factor from a value in [0, 1] to the unit of the paper: 1 if the paper prints fractions."""
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from polygraph.finetune.data.rules.asking import AskedStatement, capitals, placed, replaced
-from polygraph.finetune.data.rules.nouns import OFFICES, TITLES, is_office, is_time, noun_of
-from polygraph.finetune.data.rules.statements import FINITE, Statement
+from polygraph.finetune.data.rules.nouns import ANY_OFFICE, ANY_TITLE, is_office, is_time, noun_of
+from polygraph.finetune.data.rules.statements import ANY_FINITE, Statement
 from polygraph.records import Entity
 from polygraph.text.words import content_stems
 
@@ -16,16 +16,13 @@ _NAME_FOLLOWS = """
 """
 _BEFORE_NAME = frozenset(_NAME_FOLLOWS.split())
 """Words before a name, or before its article, after which "which person" fits."""
-_TITLE = "|".join(sorted(TITLES))
-_OFFICE = "|".join(sorted(OFFICES, key=len, reverse=True))
-_FINITE = "|".join(sorted(FINITE))
 _IS = r"(?P<verb>is|was|are|were)"
 
 
 def name_questions(statement: Statement) -> Iterator[AskedStatement]:
     """Ask for the names of a sentence where they stand, by nouns; not for its subject, nor inside longer phrases."""
     for spelling, entity in statement.names:
-        named = rf"(?P<name>(?:(?i:{_TITLE})\.? )*(?<![\w'’-]){re.escape(spelling.removeprefix('The '))})"
+        named = rf"(?P<name>(?:(?i:{ANY_TITLE})\.? )*(?<![\w'’-]){re.escape(spelling.removeprefix('The '))})"
         pattern = rf"(?P<the>[Tt]he )?{named}(?P<whose>['’]s)?(?!['’-]?\w)"
         found = list(re.finditer(pattern, statement.text))
         if len(found) != 1 or not _stands_alone(statement.text, found[0]):
@@ -50,7 +47,7 @@ def description_questions(statement: Statement) -> Iterator[tuple[AskedStatement
             r", (?:the|an?) | (?:is|was|are|were) (?:the|an?) ", statement.text
         ):
             continue
-        head = rf"(?P<head>(?:The |the )?(?:(?i:{_TITLE})\.? )*(?<![\w'’-]){re.escape(spelling)})"
+        head = rf"(?P<head>(?:The |the )?(?:(?i:{ANY_TITLE})\.? )*(?<![\w'’-]){re.escape(spelling)})"
         is_a = re.match(rf"{head} {_IS} (?P<what>(?:the|an?) [^;:,]{{8,120}})[.!]$", statement.text)
         apposed = re.search(
             rf"(?<!and ){head}, (?P<what>(?:the|an?) [^,;:.]{{8,100}})(?:, [a-z]|[.!]$)", statement.text
@@ -62,7 +59,7 @@ def description_questions(statement: Statement) -> Iterator[tuple[AskedStatement
             or re.search(r"[A-Z]\S+ (?:and|or) ", found["what"])
         ):
             continue
-        if re.search(rf"\band (?:{_FINITE}|[a-z]+ed|[a-z]+s as)\b|\bbut\b", found["what"]):
+        if re.search(rf"\band (?:{ANY_FINITE}|[a-z]+ed|[a-z]+s as)\b|\bbut\b", found["what"]):
             continue
         noun = noun_of(entity, found["head"].removeprefix("The "), trusted=statement.trusted)
         # "He met Mr. Lund at noon, the hour agreed on" describes no place by its name.
@@ -83,8 +80,8 @@ def holder_questions(text: str, title: str) -> Iterator[AskedStatement]:
         text: any sentence, a list of those present included.
         title: of its document; empty if other documents have it too.
     """
-    name = rf"(?P<name>(?:(?i:{_TITLE})\.? )?[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){{0,2}})"
-    office = rf"(?P<office>(?:(?i:acting|deputy|vice|town) )?(?i:{_OFFICE}))"
+    name = rf"(?P<name>(?:(?i:{ANY_TITLE})\.? )?[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){{0,2}})"
+    office = rf"(?P<office>(?:(?i:acting|deputy|vice|town) )?(?i:{ANY_OFFICE}))"
     for pattern in (
         rf"(?<!and )(?<!late )\b{name}, (?:the )?{office}(?=[,;.]|$)",
         rf"(?<!and )(?<!late )\b{name} \({office}\)",

@@ -11,6 +11,8 @@ _TITLE_WORDS = """
 """
 TITLES = frozenset(_TITLE_WORDS.split())
 """Words before the name of a person, in lower case, without a full stop."""
+ANY_TITLE = "|".join(sorted(TITLES))
+"""Pattern of a title."""
 _GIVEN_WORDS = """
     adam agnes albert alexander alfred alice amelia amos amy andrea andrew angela anna anne anthony arthur barbara
     beatrice benjamin bernard betty brian bruce carl carol caroline catherine charles charlotte christina
@@ -71,6 +73,8 @@ _OFFICE_WORDS = """
 """
 OFFICES = frozenset(_OFFICE_WORDS.split())
 """Offices that one person holds after another, in lower case."""
+ANY_OFFICE = "|".join(sorted(OFFICES, key=len, reverse=True))
+"""Pattern of an office, the longest first."""
 _TIME_WORDS = """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december christmas easter michaelmas midsummer lent advent whitsun whitsuntide

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from polygraph.finetune.data.quotes import sentences
 from polygraph.finetune.data.records import Quote
-from polygraph.finetune.data.rules.nouns import FEMALE, MALE, TITLES, is_office, is_time, noun_of
+from polygraph.finetune.data.rules.nouns import ANY_TITLE, FEMALE, MALE, TITLES, is_office, is_time, noun_of
 from polygraph.records import Chunk, Entity
 from polygraph.text.words import STOP_WORDS
 
@@ -60,11 +60,13 @@ _FINITE_VERBS = """
 """
 FINITE = frozenset(_FINITE_VERBS.split())
 """Finite verbs that do not end in -ed."""
+ANY_FINITE = "|".join(sorted(FINITE))
+"""Pattern of such a verb."""
 _WHOLE_NAME = r"(?<![\w'’-]){}(?!['’-]?\w)"
 _AFTER_NAME = re.compile(
     r"['’]s? |, [^,]+,? |\.? (?:(?:and|or) (?:the )?[A-Z][\w.'’ ]* )?(?P<verb>[a-z][\w'’-]*)\b"
 )
-_TITLES_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(sorted(TITLES))})\.? )+$", re.IGNORECASE)
+_TITLES_BEFORE = re.compile(rf"(?:\b(?:{ANY_TITLE})\.? )+$", re.IGNORECASE)
 _NOT_VERBS = "of for on in at by with from to upon under near and or who which that as"
 _NO_VERBS = frozenset(_NOT_VERBS.split())
 _BEFORE_PARTICIPLE = frozenset(("be", "been", "being", "to", "having", "by", "a", "an", "the", "of", "and"))

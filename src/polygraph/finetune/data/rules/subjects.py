@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from polygraph.finetune.data.rules.asking import AskedStatement, placed, within
-from polygraph.finetune.data.rules.nouns import OFFICES, TITLES, is_office, noun_of
-from polygraph.finetune.data.rules.statements import FINITE, Statement
+from polygraph.finetune.data.rules.nouns import ANY_OFFICE, ANY_TITLE, is_office, noun_of
+from polygraph.finetune.data.rules.statements import ANY_FINITE, FINITE, Statement
 from polygraph.records import Entity
 from polygraph.text.words import STOP_WORDS, content_stems
 
@@ -28,14 +28,11 @@ _SAID = {
 _ADVERB = r"(?:also|never|often|now|always|once|still|first|later|then|[a-z]+ly)"
 _VERB = rf"(?:{_ADVERB} )?(?P<verb>[a-z][a-z'’-]*)"
 _ASIDE = r"(?:, (?P<aside>[^,]{3,80}),)?"
-_TITLE = "|".join(sorted(TITLES))
-_OFFICE = "|".join(sorted(OFFICES, key=len, reverse=True))
-_FINITE = "|".join(sorted(FINITE))
 _NEXT_CLAUSE = re.compile(
     r" [—–] (?!.*[—–])|"
     r"(?:,|,? (?:and|but)) (?=(?:it|he|she|they|there|(?:the|an?) (?:[a-z'’-]+ ){0,2}?[a-z'’-]+(?: of [a-z]+)?) "
-    rf"(?:{_FINITE}|[a-z]+ed)\b)|"
-    rf", (?:and|but) (?=[A-Z][\w'’-]+(?: [\w'’-]+){{0,4}}? (?:{_FINITE}|[a-z]+ed)\b)"
+    rf"(?:{ANY_FINITE}|[a-z]+ed)\b)|"
+    rf", (?:and|but) (?=[A-Z][\w'’-]+(?: [\w'’-]+){{0,4}}? (?:{ANY_FINITE}|[a-z]+ed)\b)"
 )
 """Where a clause with a subject of its own begins."""
 
@@ -63,11 +60,11 @@ def read_subject(statement: Statement) -> Subject | None:
     found, entity = None, None
     if statement.names:
         spelling, entity = statement.names[0]
-        head = rf"(?P<the>The )?(?P<head>(?:(?i:{_TITLE})\.? )*{re.escape(spelling.removeprefix('The '))})"
+        head = rf"(?P<the>The )?(?P<head>(?:(?i:{ANY_TITLE})\.? )*{re.escape(spelling.removeprefix('The '))})"
         found = re.match(rf"{head}{_ASIDE} (?P<rest>{_VERB}\b.*)[.!]$", statement.text)
     if found is None or not _is_verb(found["verb"], found["rest"]):
         entity = None
-        head = rf"(?P<the>The )(?P<head>{_OFFICE})"
+        head = rf"(?P<the>The )(?P<head>{ANY_OFFICE})"
         found = re.match(rf"{head}{_ASIDE} (?P<rest>{_VERB}\b.*)[.!]$", statement.text)
     if found is None or not _is_verb(found["verb"], found["rest"]):
         return _read_noun(statement.text)

@@ -12,8 +12,8 @@ from polygraph.indexing.exchange.importers.schema import MANIFEST as MANIFEST_SH
 from polygraph.store.layers import DEPENDENCIES, with_dependencies
 from polygraph.store.manifest import FORMAT, Manifest
 
-_ADDED = "name_lists.jsonl"
-"""Exports of earlier versions do not have this file."""
+_OPTIONAL = frozenset({"name_lists"})
+"""Kinds that exports of earlier versions do not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class ExportManifest:
     layers: tuple[str, ...]
     """Layers that were up to date, in the order of building."""
     counts: dict[str, int]
-    """Records by kind."""
+    """Records by kind, of those that the export has."""
 
 
 def read_export_manifest(folder: Path) -> ExportManifest:
@@ -59,13 +59,12 @@ def read_export_manifest(folder: Path) -> ExportManifest:
             f"layers must be some of {', '.join(DEPENDENCIES)}, in this order, with those that each depends on"
         )
     names = {f"{kind}.jsonl": kind for kind in KINDS}
-    if isinstance(files, dict) and _ADDED not in files:
-        del names[_ADDED]
-    if not isinstance(files, dict) or files.keys() != names.keys():
+    required = {name for name, kind in names.items() if kind not in _OPTIONAL}
+    if not isinstance(files, dict) or not required <= files.keys() <= names.keys():
         reject(f"files must name {', '.join(names)}, with the number of lines of each")
     if any(type(n) is not int or n < 0 for n in files.values()):
         reject("files must give whole numbers of lines")
-    counts = {kind: files[name] for name, kind in names.items()}
+    counts = {kind: files[name] for name, kind in names.items() if name in files}
     if "graph" in layers and counts["windows"] and not counts["entity_rows"]:
         reject("there cannot be a graph when entity_rows.jsonl is empty")
     for kind, layer in LAYER_OF.items():

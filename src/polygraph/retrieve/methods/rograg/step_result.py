@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from polygraph.records import Json
 from polygraph.retrieve.methods.rograg.fact_search import Fact, LinkedName
 from polygraph.retrieve.methods.rograg.operators import Row
-from polygraph.tasks.plan import PlanStep, referenced_aliases
+from polygraph.tasks.plan import REFERENCE, PlanStep, referenced_aliases
 
-_REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
 REFERENCED_ROWS = 5
 """Rows of an earlier result that a reference to it stands for."""
 LISTED = 12
@@ -73,7 +72,7 @@ class Results(dict[str, StepResult]):
 
     def referenced(self, text: str) -> Sequence[Row] | None:
         """Return the rows that a text such as ``@alias`` refers to; None if it is not a reference."""
-        match = _REFERENCE.fullmatch(text)
+        match = REFERENCE.fullmatch(text)
         return None if match is None else self[match.group(1)].rows[:REFERENCED_ROWS]
 
     def substitute(self, text: str) -> str:
@@ -86,7 +85,7 @@ class Results(dict[str, StepResult]):
             names = ", ".join(row.name for row in result.rows[:REFERENCED_ROWS])
             return (names or result.text or match.group(1))[:200]
 
-        return _REFERENCE.sub(names_of, text)
+        return REFERENCE.sub(names_of, text)
 
     def question_of(self, step: PlanStep) -> str:
         """Return what a step finds out as a question that stands on its own.
@@ -114,7 +113,7 @@ class Results(dict[str, StepResult]):
             if alias not in wanted:
                 wanted.add(alias)
                 step = self[alias].step
-                named = [*referenced_aliases(step), *_REFERENCE.findall(step.question)]
+                named = [*referenced_aliases(step), *REFERENCE.findall(step.question)]
                 waiting += [other for other in named if other in self]
         return [result for alias, result in self.items() if alias in wanted]
 

@@ -1,0 +1,69 @@
+"""Disambiguation: the mentions of one name are one entity unless attributes or constraints split them."""
+
+from collections.abc import Set
+from itertools import pairwise
+
+import numpy as np
+
+from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.disambiguation.doubtful import clusters_by_document, split_doubtful
+from polygraph.extract.resolution.disambiguation.splitting import split_group
+from polygraph.extract.resolution.mention_table import MentionTable
+
+__all__ = ["cluster_by_name"]
+
+_SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
+"""Types whose attributes can split a name."""
+_NO_ATTRIBUTES = Attributes()
+_MAX_DOUBTED = 12
+"""A name with more mentions is not split only to ask a model: one of its bearers is well known."""
+
+
+def cluster_by_name(
+    table: MentionTable, ambiguous: Set[str], *, asks: bool = False
+) -> tuple[list[Cluster], dict[str, str], dict[str, str]]:
+    """Group mentions by base name, and split the groups that cannot be one entity.
+
+    Args:
+        table: of all mentions.
+        ambiguous: base names that may stand for several longer names; each document has clusters of its own for them.
+        asks: whether a model is asked about namesakes whose occupations differ or who have nothing in common: they are
+            clusters of their own.
+
+    Returns:
+        The clusters in order of base name; the reason of each base name that was split; and that of each which is split
+        only because a model is asked.
+    """
+    splittable = np.array(
+        [table.by_model or type_ in _SPLITTABLE_TYPES for type_ in table.types], dtype=np.bool_
+    )
+    linked = np.array(sorted(table.apart_rows), dtype=np.int64)
+    clusters: list[Cluster] = []
+    reasons: dict[str, str] = {}
+    doubts: dict[str, str] = {}
+    for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
+        group = table.rows[begin:end]
+        # A single mention and a name of a thing cannot be split by attributes.
+        compare = (
+            end - begin > 1
+            and splittable[table.type[begin:end]].any()
+            and (table.attribute_ids[begin:end] >= 0).any()
+        )
+        is_linked = bool(np.diff(np.searchsorted(linked, [begin, end]))[0])
+        if base in ambiguous:
+            clusters += clusters_by_document(base, group, table)
+        elif not compare and not is_linked and not table.constraints:
+            attributes = None if table.by_model else _NO_ATTRIBUTES
+            clusters.append(Cluster(base, table, group, attributes, context_rows=group))
+        else:
+            found, reason = split_group(
+                base, group, table, with_attributes=bool(compare or table.by_model), is_linked=is_linked
+            )
+            if reason:
+                reasons[base] = reason
+            elif asks and table.by_model and len(found) == 1 and end - begin <= _MAX_DOUBTED:
+                found, doubt = split_doubtful(base, group, table) or (found, "")
+                doubts |= {base: doubt} if doubt else {}
+            clusters += found
+    return clusters, reasons, doubts

@@ -36,12 +36,18 @@ def test_what_a_text_says_in_other_words_is_not_contradicted(claim):
     ],
 )
 def test_a_sentence_that_is_quoted_whole_is_not_contradicted(sentence):
-    assert contradiction(sentence, f"The toll was not abolished. {sentence}\nIt rose from 4 to 0 points.") == ""
+    assert (
+        contradiction(sentence, f"The toll was not abolished. {sentence}\nIt rose from 4 to 0 points.") == ""
+    )
 
 
 @pytest.mark.parametrize(
     "shown",
-    ["It is not true that the toll was abolished.", "The toll was abolished, never.", "Crane: not the toll was abolished."],
+    [
+        "It is not true that the toll was abolished.",
+        "The toll was abolished, never.",
+        "Crane: not the toll was abolished.",
+    ],
 )
 def test_a_part_of_a_sentence_is_not_a_quotation(shown):
     assert not is_quoted("the toll was abolished.", shown)

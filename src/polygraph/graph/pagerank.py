@@ -414,6 +414,8 @@ def paths(
     found = [[int(vertex)] for vertex in vertices]
     going = found
     for _ in range(most - 1):
+        if not going:
+            break
         found_inflow = inflow(network, walked, [way[-1] for way in going], damping=damping)
         further: list[list[int]] = []
         for way, ahead, most_of_it in zip(

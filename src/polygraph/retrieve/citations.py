@@ -271,12 +271,13 @@ def supporting_sentence(
     """
     wanted = set(content_stems(claim))
     # A sentence shares no more words than its chunk has roots of them, so that few chunks are divided into sentences.
+    roots = [stem[:-1] for stem in wanted]
     reach: list[tuple[int, int, Chunk]] = []
     for order, span in enumerate(evidence.spans):
         chunk = chunks.get(span.chunk)
         if chunk is not None:
             folded = chunk.text.casefold()
-            reach.append((-sum(stem[:-1] in folded for stem in wanted), order, chunk))
+            reach.append((-sum([root in folded for root in roots]), order, chunk))
     best: tuple[int, int, Chunk, int, int] | None = None
     for least, order, chunk in sorted(reach, key=lambda found: found[:2]):
         if best is not None and (least, order) > best[:2]:

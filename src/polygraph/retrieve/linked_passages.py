@@ -170,8 +170,9 @@ def rank_by_statements(
                 n_words[description.chunk] = len(of_names) + n
     if most is not None and 0 < most < len(chunks):
         # Words count before cosines, so that passages with fewer words than the last one returned need not be read.
-        least = sorted((n_words.get(chunk, 0) for chunk in chunks), reverse=True)[most - 1]
-        chunks = [chunk for chunk in chunks if n_words.get(chunk, 0) >= least]
+        there = [n_words.get(chunk, 0) for chunk in chunks]
+        least = sorted(there, reverse=True)[most - 1]
+        chunks = [chunk for chunk, n in zip(chunks, there, strict=True) if n >= least]
     numbers = index.chunk_rows(chunks)
     ids, ns = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
     cosines = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)

@@ -217,7 +217,9 @@ class RowTexts:
     def _read_dates(self, descriptions: Sequence[Description]) -> None:
         """Read the dates of the documents of some descriptions, by chunk."""
         dates = self._dates
-        missing = {d.chunk: document_of(d) for d in descriptions if d.chunk not in dates}
+        # Many descriptions come from the same chunks.
+        by_chunk = {d.chunk: d for d in descriptions}
+        missing = {chunk: document_of(d) for chunk, d in by_chunk.items() if chunk not in dates}
         if missing:
             found = self._index.dates(list(missing.values()))
             self._dates |= {chunk: found.get(document, "") for chunk, document in missing.items()}

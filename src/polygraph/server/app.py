@@ -64,7 +64,9 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         app.add_exception_handler(error, _show_problem)
     app.add_exception_handler(RequestValidationError, _show_invalid)
     app.add_exception_handler(HTTPException, _show_http)
+    # Routes are tried one after the other, and most requests are questions in this form.
     for router in (
+        openai_api.router,
         health.router,
         indexes.router,
         asking.router,
@@ -75,7 +77,6 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         judging.router,
         studies.router,
         evaluations.router,
-        openai_api.router,
     ):
         app.include_router(router)
     app.state.mcp = HttpEndpoint(McpServer(state, write=settings.write))

@@ -233,10 +233,14 @@ class DocumentTables:
 
         Indexes of earlier versions have no counts.
         """
-        if not self._db.columns("passage_lengths"):
+        if not self._has_passage_lengths:
             return {}
         query = "SELECT chunk, n_tokens FROM passage_lengths WHERE chunk IN"
         return dict(self._db.by_key(query, ids, lambda row: row))
+
+    @cached_property
+    def _has_passage_lengths(self) -> bool:
+        return bool(self._db.columns("passage_lengths"))
 
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id; unknown ids are left out."""

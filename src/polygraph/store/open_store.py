@@ -83,5 +83,7 @@ def open_to_write(
 
 def finished_stamp(folder: Path) -> object:
     """Return a value that changes whenever a writer has finished; cheap to ask for."""
-    url = database_of(folder)
-    return database.finished_stamp(folder) if url is None else generation_of(url)
+    # Each question asks, and to look for a URL where there is none takes longer than to find the file.
+    found = database.finished_stamp(folder)
+    url = database_of(folder) if found is None else None
+    return found if url is None else generation_of(url)

@@ -1,10 +1,9 @@
 """Search for the nearest of the vectors of a layer: exact, or among the best by their codes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +36,7 @@ _ROWS_PER_HIT = 128
 """Rows of a layer for each one that is asked for: among fewer, too many are about as near as the last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A row that a search found."""
 
     n: int

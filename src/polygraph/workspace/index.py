@@ -553,11 +553,15 @@ class Index:
             raise BadInput(
                 'the question is empty. Ask something, as in: polygraph ask "Who built the harbour?"'
             )
-        chosen = find_method(method or self.settings.method) if not isinstance(method, Method) else method
+        # To compare a name with the protocol takes longer than to find its method.
+        if isinstance(method, str) or not isinstance(method, Method):
+            name = method or self.settings.method
+            chosen = find_method(name)
+        else:
+            name, chosen = "", method
         if max_tokens is not None and max_tokens < 1:
             raise BadInput(f"--max-tokens {max_tokens} leaves no room for evidence. Give at least 100")
         snapshot = self.snapshot(where)
-        name = "" if isinstance(method, Method) else method or self.settings.method
         calls = self.models.calls
         with calls.batch_round(), calls.meter() as meter, calls.attributed_to(name):
             found = with_budget(chosen, max_tokens)(question, snapshot, self.models)

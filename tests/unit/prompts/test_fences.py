@@ -1,6 +1,8 @@
 """Folding of texts, by which imitated structure is found."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from polygraph.prompts import fences
 from polygraph.prompts.fences import neutralize
@@ -29,3 +31,17 @@ def test_the_plain_form_of_printable_ascii_is_its_lower_case():
 def test_each_kind_of_structure_is_rewritten(text, shown):
     given = {"headings": ("## Entities",), "records": True, "n_items": 3}
     assert neutralize(text, ("Thought", "Step"), **given) == shown
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["\n", " ", "[", "]", "1", ":", "*", ">", "- ", "note", "source", "human", "found so far"]
+        )
+    )
+)
+def test_structure_at_the_start_of_a_line_is_what_its_pattern_finds(parts):
+    text = "".join(parts)
+    for _, pattern in fences._structure(tuple(fences.FENCES["evidence"]), (), False):
+        found = [match.span() for match in fences._matches(pattern, text)]
+        assert found == [match.span() for match in pattern.finditer(text)]

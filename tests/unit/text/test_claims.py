@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.text.claims import contradiction, numbers
-from polygraph.text.claims.repeats import sentence_parts, sentences
+from polygraph.text.claims import contradiction, denials, numbers
+from polygraph.text.claims.repeats import is_quoted, sentence_parts, sentences
 from polygraph.text.claims.tokens import most_tokens, tokens
 
 SHOWN = (
@@ -26,6 +26,32 @@ SHOWN = (
 )
 def test_what_a_text_says_in_other_words_is_not_contradicted(claim):
     assert contradiction(claim, SHOWN) == ""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Numbers range from 0 to 4, where 0 means no growth and 4 means growth to other parts of the body.",
+        "Tiers 1, 2, and 3 earn 1, 2, and 6 points respectively towards qualifying for the program.",
+    ],
+)
+def test_a_sentence_that_is_quoted_whole_is_not_contradicted(sentence):
+    assert (
+        contradiction(sentence, f"The toll was not abolished. {sentence}\nIt rose from 4 to 0 points.") == ""
+    )
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "It is not true that the toll was abolished.",
+        "The toll was abolished, never.",
+        "Crane: not the toll was abolished.",
+    ],
+)
+def test_a_part_of_a_sentence_is_not_a_quotation(shown):
+    assert not is_quoted("the toll was abolished.", shown)
+    assert not is_quoted("The toll was abolished", shown)
 
 
 @pytest.mark.parametrize(

@@ -379,8 +379,9 @@ def _interleave(first: Sequence[Entity], second: Sequence[Entity]) -> list[Entit
 
 def _join_reasons(one: str | None, other: str | None) -> str:
     """Join reasons, each part of them once: several rows give the same cosine of a passage."""
-    parts = (part for reason in (one, other) if reason for part in reason.split("; "))
-    return "; ".join(dict.fromkeys(parts))
+    if not one or not other:
+        return one or other or ""
+    return "; ".join(dict.fromkeys([*one.split("; "), *other.split("; ")]))
 
 
 def _reasons(levels: Sequence[Level], rows: Sequence[int], relations: Sequence[Relation]) -> dict[str, str]:

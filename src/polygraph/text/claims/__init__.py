@@ -12,6 +12,7 @@ from polygraph.text.claims.exchanges import exchanged
 from polygraph.text.claims.months import other_month
 from polygraph.text.claims.names import missing_name
 from polygraph.text.claims.numbers import numbers
+from polygraph.text.claims.repeats import is_quoted
 from polygraph.text.claims.substitutes import substituted
 
 __all__ = ["contradiction", "numbers"]
@@ -32,6 +33,9 @@ def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: Callabl
     >>> contradiction("Some 1,200 loaves were sold.", "Loaves sold: 1200.")
     ''
     """
+    # The rules would compare it with all other sentences to find nothing, or to be wrong.
+    if is_quoted(claim, shown):
+        return ""
     known = f"{shown}\n{given}"
     return (
         missing_name(claim, known, elsewhere)

@@ -24,6 +24,15 @@ def repeated(claim: str, text: str, *, without: str = "") -> list[str]:
     return [s for s in sentences(text) if len(wanted & stems(s)) >= _MIN_SHARED * len(wanted)]
 
 
+def is_quoted(claim: str, text: str) -> bool:
+    """Return whether a claim is a whole sentence of a text, word for word.
+
+    >>> is_quoted("It burned.", "The mill opened in 1817. It burned."), is_quoted("It burned.", "He says: It burned.")
+    (True, False)
+    """
+    return claim in text and any(claim in sentences(line) for line in text.split("\n") if claim in line)
+
+
 @lru_cache(maxsize=4_096)
 def stems(text: str) -> frozenset[str]:
     """Return the stems of a text's content words without accents."""

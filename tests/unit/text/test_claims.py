@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.text.claims import contradiction, denials, numbers
+from polygraph.text.claims import contradiction, numbers
 from polygraph.text.claims.repeats import is_quoted, sentence_parts, sentences
 from polygraph.text.claims.tokens import most_tokens, tokens
 

@@ -23,6 +23,8 @@ _NEIGHBOUR_SUPPORT = 0.5
 """A citation is one of a neighbour if another piece of evidence shares that much more of the claim's content words."""
 _CLAIM_CHARACTERS = 1_000
 """Text before a citation in which its claim is looked for."""
+_NOTED = 80
+"""Characters of a claim in a note."""
 _MIN_CLAUSE_WORDS = 3
 """A clause of fewer content words is read with the sentence around it."""
 ClaimCheck: TypeAlias = Callable[[Sequence[CitedClaim], Sequence[tuple[str, ...]]], Sequence[bool | None]]
@@ -209,12 +211,19 @@ def judge_citations(
             if n not in there:
                 because = "there is no such evidence"
             elif is_neighbour:
-                because = f"its passage does not support “{claim[:80]}”"
+                because = f"its passage does not support “{_beginning(claim)}”"
             elif against:
-                because = f"its passage does not support {against} in “{claim[:80]}”"
+                because = f"its passage does not support {against} in “{_beginning(claim)}”"
             verdicts.append(CitationVerdict(n, claim, because, clause))
         judged.append((match, tuple(verdicts)))
     return judged if decide is None else _decided(judged, shown, decide)
+
+
+def _beginning(claim: str) -> str:
+    """Return a claim for a note: whole words, and an ellipsis where more follows."""
+    if len(claim) <= _NOTED:
+        return claim
+    return f"{claim[:_NOTED].rpartition(' ')[0] or claim[:_NOTED]} …"
 
 
 def _decided(

@@ -49,7 +49,7 @@ class CollectedDescription:
     kind: Literal["entity", "relation"]
     id: str
     name: str
-    """Name of the entity, or what the relation states."""
+    """Name of the entity, or what the relation states: its predicate, or both ends if it has several."""
     text: str
     chunk: str
     """Id of the passage it comes from."""
@@ -59,8 +59,9 @@ class CollectedDescription:
 
     @property
     def note(self) -> str:
-        """The name followed by the description."""
-        return f"{self.name}: {self.text}"
+        """The name followed by the description; what a relation states once only."""
+        says_it = self.kind == "relation" and self.text.rstrip(".").casefold() == self.name.casefold()
+        return self.text if says_it else f"{self.name}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,7 +348,11 @@ class _Expansion:
                     distinct_name(entity.name if end == entity.id else names[other], end)
                     for end in (relation.source, relation.target)
                 )
-                stated = statements(relation.predicates[:1], source, target).removesuffix(".")
+                # Which of several predicates a description is about is not known, and a wrong one would be a statement.
+                is_known = len(relation.predicates) == 1 or not relation.descriptions
+                stated = statements(relation.predicates[:1] if is_known else (), source, target).removesuffix(
+                    "."
+                )
                 label = stated or f"{source} and {target}"
                 self._take(
                     key, replace(step, kind="relation", id=relation.id, name=label, text=text, chunk=chunk)

@@ -150,6 +150,8 @@ class RowTexts:
             said, chosen = self._said(row, names, room)
             is_chosen |= chosen
             line = f"{head} {said}" if said else head.removesuffix(":")
+            if said[: len(head)].casefold() == head.casefold():
+                line = said  # a description often repeats the predicate word for word
             # The count is kept for packing.
             if count_tokens(line) <= self._max_tokens:
                 return line, is_chosen

@@ -6,6 +6,7 @@ facts that were not shown, raises `UnusableReply` after the repair round.
 
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from types import MappingProxyType
 from typing import Any
 
 from polygraph.errors import UnusableReply
@@ -24,6 +25,7 @@ _MAX_CHARACTERS = 400
 _MAX_NUMBER_CHARACTERS = 11
 """A longer text that holds a number is a fact spelled out: ``fact 3.`` is a number, ``Quill, born in, 1840`` is not."""
 _MAX_REPLY_TOKENS = 300
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "additionalProperties": False,
@@ -32,7 +34,14 @@ _SCHEMA: Mapping[str, Any] = {
 }
 
 
-def relevant_facts(question: str, facts: Sequence[Triple], models: Models, *, method: str) -> tuple[int, ...]:
+def relevant_facts(
+    question: str,
+    facts: Sequence[Triple],
+    models: Models,
+    *,
+    method: str,
+    names: Mapping[str, str] = _NO_NAMES,
+) -> tuple[int, ...]:
     """Choose the facts that help to answer a question: one call with a model; none if there are no facts.
 
     Without a model: the facts whose subject or object shares a content word with the question.
@@ -42,6 +51,7 @@ def relevant_facts(question: str, facts: Sequence[Triple], models: Models, *, me
         facts: candidates, best first.
         models: with or without a chat model.
         method: for the ledger.
+        names: of subjects and objects as documents write them, by id; shown to a model instead of the ids.
 
     Returns:
         Positions in `facts`, ascending; possibly none.
@@ -50,7 +60,9 @@ def relevant_facts(question: str, facts: Sequence[Triple], models: Models, *, me
         return ()
     if models.chat is None:
         return tuple(i for i, fact in enumerate(facts) if _shares_word(question, fact))
-    return _ask(question, facts, models, models.chat, method)
+    ends = [(names.get(f.source, f.source), names.get(f.target, f.target)) for f in facts]
+    shown = [f"{source}, {f.predicate}, {target}" for f, (source, target) in zip(facts, ends, strict=True)]
+    return _ask(question, [line[:_MAX_CHARACTERS] for line in shown], models, models.chat, method)
 
 
 def parse_fact_choice(text: str, facts: Sequence[str]) -> tuple[int, ...]:
@@ -102,9 +114,8 @@ def _position(item: object, facts: Sequence[str]) -> int | None:
 
 
 def _ask(
-    question: str, facts: Sequence[Triple], models: Models, chat: ChatModel, method: str
+    question: str, shown: Sequence[str], models: Models, chat: ChatModel, method: str
 ) -> tuple[int, ...]:
-    shown = [f"{f.source}, {f.predicate}, {f.target}"[:_MAX_CHARACTERS] for f in facts]
     listing = as_data(numbered(shown, "facts", separator="\n"), "facts")
     system, user = prompt("relevant_facts").fill({"facts": listing, "question": question})
     request = ChatRequest(

@@ -11,7 +11,7 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import FENCES, PromptText, as_data, neutralize, one_line, prompt
+from polygraph.prompts import FENCES, PromptText, as_data, neutralize, numbered, one_line, prompt
 from polygraph.records import Span
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
@@ -65,8 +65,9 @@ def sub_answer(
         best = found.sentences[:1]
         return SubAnswer(text=best[0].text if best else "", spans=tuple(s.span for s in best))
     lines = [f"- {_neutral(one_line(fact))}" for fact in facts]
-    texts = [_neutral(f"{one_line(p.title)}\n{p.chunk.text}") for p in passages]
-    material = truncate("\n".join(["Statements:", *lines, "", "Passages:", *texts]), _MAX_MATERIAL_TOKENS)
+    material = truncate(
+        "\n".join(["Statements:", *lines, "", "Passages:", _listed(passages)]), _MAX_MATERIAL_TOKENS
+    )
     system, user = prompt("sub_answer").fill(
         {"material": as_data(PromptText(material), "material"), "question": question}
     )
@@ -101,9 +102,9 @@ def deduce(
     """
     if models.chat is None:
         return sub_answer(question, known, passages, models, method=method)
-    texts = [_neutral(f"{one_line(p.title)}\n{p.chunk.text}") for p in passages]
     material = truncate(
-        "\n".join([*(f"- {_neutral(one_line(line))}" for line in known), *texts]), _MAX_MATERIAL_TOKENS
+        "\n".join([*(f"- {_neutral(one_line(line))}" for line in known), "", _listed(passages)]),
+        _MAX_MATERIAL_TOKENS,
     )
     system, user = prompt("deduce").fill(
         {
@@ -116,6 +117,11 @@ def deduce(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
     )
     return models.calls.ask(models.chat, request, _parse_line, stage="deduce", method=method)
+
+
+def _listed(passages: Sequence[Passage]) -> str:
+    """Number passages below their titles: they hold empty lines, which would not tell where one ends."""
+    return numbered([f"{one_line(p.title)}\n{p.chunk.text}" for p in passages], "material")
 
 
 def _neutral(text: str) -> str:

@@ -143,7 +143,7 @@ def test_an_extractive_report_names_the_central_and_quotes_what_joins_them():
     assert {f.summary: f.chunks for f in found.findings} == {
         "Patience Orme computed the orbit of the comet of 1886.": ("d:0",),
         "The lifeboat was named after Honora Vane.": ("d:2",),
-        "She kept a diary for thirty years.": ("d:1",),
+        "Honora Vane: She kept a diary for thirty years.": ("d:1",),
     }
     assert found.chunks == ("d:0", "d:1", "d:2")
     assert (found.rating, found.weight, found.written_by) == (10.0, 1.0, "extractive")
@@ -361,6 +361,36 @@ def test_a_sentence_is_shown_once_and_brackets_in_the_text_are_not_taken_for_sou
     )
     text = context(view=view, tree=(community("0-x", "A", "B"),)).text
     assert text.count("Both met in Riga (12) that year. [1]") == 1
+
+
+def test_what_is_said_of_several_entities_without_their_names_is_traced_to_the_first():
+    said = ("Celebrity who partnered with the exchange.", "d:0")
+    view = view_of(
+        [entity(name, "d:0", said=[said]) for name in ("Naomi Osaka", "Steph Curry")],
+        [
+            relation(
+                "Naomi Osaka", "Steph Curry", ("Naomi Osaka knows Steph Curry.", "d:0"), predicates=("knows",)
+            )
+        ],
+    )
+    lines = context(view=view, tree=(community("0-x", "Naomi Osaka", "Steph Curry"),)).text.splitlines()
+    assert lines == [
+        "Entity Naomi Osaka (person): Celebrity who partnered with the exchange. [1]",
+        "Entity Steph Curry (person): as said above of Naomi Osaka [1]",
+        "Relation Naomi Osaka knows Steph Curry: [1]",
+    ]
+
+
+def test_an_extractive_report_says_of_whom_a_description_without_a_name_is():
+    members = [
+        entity(
+            "CoinDesk", "d:0", said=[("Publication that printed a copy of the balance sheet in 2022.", "d:0")]
+        ),
+        entity("Balance Sheet", "d:0"),
+    ]
+    view = view_of(members, [relation("Balance Sheet", "CoinDesk")])
+    (found,) = write_reports([community("0-x", "Balance Sheet", "CoinDesk")], view, no_chunks, None)
+    assert "CoinDesk: Publication that printed a copy of the balance sheet in 2022." in found.summary
 
 
 def big_world():

@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
 from polygraph.records import Description, Entity, Relation
 from polygraph.retrieve.entity_expansion import EntityReader, ExpansionLimits, expand_entities, sample
@@ -198,6 +199,22 @@ def test_relations_without_description_use_their_predicate_and_empty_ones_are_no
     found, visits = expand_entities({"weak": [0]}, EntityReader(index), ExpansionLimits())
     assert [(c.text, c.chunk) for c in found] == [("built, <-paid", "x:0"), ("b", "B:0")]
     assert [v.entity for v in visits] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("predicates", "said", "note"),
+    [
+        (("founded",), "A began B in 1911.", "A founded B: A began B in 1911."),
+        (("founded",), "A founded B.", "A founded B."),
+        # Which of the two the description is about is not known.
+        (("may have deceived", "<-ejected"), "B ejected A in 1911.", "A and B: B ejected A in 1911."),
+    ],
+)
+def test_a_note_on_a_relation_states_nothing_that_its_description_does_not_say(predicates, said, note):
+    index = Tiny({"A": [], "B": []}, [("A", "B", [said])])
+    index.all_relations[0] = replace(index.all_relations[0], predicates=predicates)
+    found, _ = expand_entities({"weak": [0]}, EntityReader(index), ExpansionLimits())
+    assert [c.note for c in found] == [note]
 
 
 def test_entities_outside_the_filter_are_not_visited():

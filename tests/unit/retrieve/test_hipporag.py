@@ -181,6 +181,13 @@ def test_the_filter_is_one_call_for_all_facts(index):
     assert [row.stage for row in given.calls.ledger() if row.model == "scripted"] == ["relevant_facts"]
 
 
+def test_the_filter_is_shown_names_as_documents_write_them(index):
+    chat = scripted_chat()
+    HippoRAG()(QUESTION, index, models(chat))
+    (request,) = (r for r in chat.requests if r.messages[0].content.startswith("Task: relevant_facts"))
+    assert "[1] Ada, funds, Bela" in request.messages[1].content
+
+
 # --- the filter ---------------------------------------------------------------------------------------
 
 

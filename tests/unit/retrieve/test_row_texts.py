@@ -241,3 +241,11 @@ def test_a_line_that_any_question_would_give_is_written_once_and_one_that_a_ques
     assert "number 7" in second[1]
     # A row that was read in part is another one.
     assert RowTexts(index, max_tokens=60).entity(replace(short, descriptions=())) == "Papa (person)"
+
+
+def test_a_description_that_repeats_the_predicate_is_written_once_with_its_date():
+    relation = Relation(
+        id="honora vane | papa", source="honora vane", target="papa", predicates=("<-is father of",), keywords=(),
+        descriptions=(Description("Papa is father of Honora Vane", "letter:0"),), weight=1.0, chunks=("letter:0",),
+    )  # fmt: skip
+    assert RowTexts(Names()).relation(relation) == "Papa is father of Honora Vane. (1887-05-03)"

@@ -69,6 +69,18 @@ def test_a_changed_name_number_unit_or_negation_speaks_against_a_claim(claim, re
     assert contradiction(claim, SHOWN) == reason
 
 
+def test_a_negation_of_something_else_in_the_sentence_denies_nothing():
+    shown = (
+        "It is possible that Altman and Brockman, who stepped down as chairman, then resigned, wanted to make a bold "
+        "move that he knew the board would not like."
+    )
+    assert contradiction("He stepped down as chairman and then resigned", shown) == ""
+    # What is denied may still stand before the negation.
+    assert (
+        contradiction("The harbour dues were paid", "The harbour dues were paid by nobody.") == "a negation"
+    )
+
+
 def test_names_and_numbers_of_the_question_need_no_support():
     assert contradiction("It was Constancy, in 1881", SHOWN, given="What sank in 1881, Constancy?") == ""
 

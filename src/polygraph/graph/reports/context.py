@@ -10,6 +10,7 @@ from typing import TypeVar
 from polygraph.graph.reports.kept_records import MOST_KEPT, KeptRecords
 from polygraph.graph.reports.members import Members
 from polygraph.graph.reports.sentence_quality import shorten
+from polygraph.graph.reports.titles import is_named
 from polygraph.prompts import neutralize, one_line
 from polygraph.records import Community, Description, Entity, Relation, Report
 from polygraph.text.statements import statements
@@ -162,8 +163,8 @@ class _Page:
         self._wording = wording
         self._lines: list[str] = []
         self._numbers: dict[tuple[str, ...], int] = {}
-        self._shown: set[str] = set()
-        """Descriptions that are on the page."""
+        self._shown: dict[str, str] = {}
+        """Descriptions that are on the page, each with the name of the entity that it stands at; "" for a relation."""
         self.n_tokens = 0
         """Of all lines, counted only where there is a most."""
         self.n_left_out = 0
@@ -180,7 +181,7 @@ class _Page:
     def add(self, item: Entity | Relation | Description | Report) -> None:
         """Add a line if it fits."""
         numbers: dict[tuple[str, ...], int] = {}
-        shown: set[str] = set()
+        shown: dict[str, str] = {}
         line = self._line(item, numbers, shown)
         if self._max_tokens is not None:
             n_tokens = count_tokens(line) + 1
@@ -199,7 +200,10 @@ class _Page:
         return ReportContext(text="\n".join(lines), sources=tuple(self._numbers), n_left_out=self.n_left_out)
 
     def _line(
-        self, item: Entity | Relation | Description | Report, new: dict[tuple[str, ...], int], shown: set[str]
+        self,
+        item: Entity | Relation | Description | Report,
+        new: dict[tuple[str, ...], int],
+        shown: dict[str, str],
     ) -> str:
         """Return a line; new numbers of sources are added to `new`, descriptions in it to `shown`."""
 
@@ -214,20 +218,29 @@ class _Page:
         if isinstance(item, Description):
             return f"Passage: {shorten(_one_line(item.text), _MAX_PASSAGE)} {source(item.chunk)}"
         parts = []
+        head = self._wording.head(item, self._names)
         new_descriptions = [d for d in item.descriptions if d.text not in self._shown]
         # Descriptions from chunks shared with other members say more about the group than others.
         near = [d for d in new_descriptions if d.chunk in self._shared] or new_descriptions
         for description in spread(near, _MAX_DESCRIPTIONS):
-            shown.add(description.text)
-            parts.append(f"{self._wording.description(description.text)} {source(description.chunk)}")
+            shown[description.text] = item.name if isinstance(item, Entity) else ""
+            said, number = self._wording.description(description.text), source(description.chunk)
+            is_repeated = f"Relation {said.rstrip('.')}".casefold() == head.casefold()
+            parts.append(number if is_repeated else f"{said} {number}")
         if not parts and item.chunks:
             # Even a bare name has a source, and a filter on documents must see it.
-            repeated = [d.chunk for d in item.descriptions if d.text in self._shown]
-            numbered = (chunk for chunk in (*repeated, *item.chunks) if (chunk,) in self._numbers)
-            number = source(next(numbered, item.chunks[0]))
-            parts.append(f"as said above {number}" if repeated else number)
-        head = self._wording.head(item, self._names)
+            repeated = [d for d in item.descriptions if d.text in self._shown]
+            chunks = [*(d.chunk for d in repeated), *item.chunks]
+            number = source(next((chunk for chunk in chunks if (chunk,) in self._numbers), item.chunks[0]))
+            parts.append(f"as said above{self._of_whom(item, repeated)} {number}" if repeated else number)
         return f"{head}: {' '.join(parts)}" if parts else head
+
+    def _of_whom(self, item: Entity | Relation, repeated: Sequence[Description]) -> str:
+        """Return of which entity the same was said, where a reader would not find it by the name of this one."""
+        if isinstance(item, Relation) or any(is_named(item.name, d.text) for d in repeated):
+            return ""
+        name = self._shown[repeated[0].text]
+        return f" of {_one_line(name)}" if name else ""
 
 
 class _Wording:

@@ -18,7 +18,7 @@ from polygraph.graph.reports.scoring import JOINS, Candidates, ScoredCommunity, 
 from polygraph.graph.reports.selection import salient_words, select, sum_of_top
 from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE, end_sentence, quality, split_sentences
 from polygraph.graph.reports.sentence_table import SentenceTable
-from polygraph.graph.reports.titles import join_names, most_central, shown_name
+from polygraph.graph.reports.titles import is_named, join_names, most_central, shown_name
 from polygraph.records import Community, Finding
 
 _MAX_FINDINGS = 5
@@ -136,7 +136,21 @@ class ExtractiveWriter:
         candidates = scored.candidates
         chosen = select(candidates, scored.importance, self._words_of, 2 + _MAX_FINDINGS)
         sentences = (candidates.sentence[i] for i in chosen)
-        return [_Sentence(self._table.text(n), candidates.chunk[n], candidates.quality[n]) for n in sentences]
+        return [
+            _Sentence(self._with_subject(n), candidates.chunk[n], candidates.quality[n]) for n in sentences
+        ]
+
+    def _with_subject(self, sentence: int) -> str:
+        """Return the text of a sentence, below the name of its only entity if it does not name it.
+
+        A model describes an entity as "Publication that printed a copy of the balance sheet".
+        """
+        text = self._table.text(sentence)
+        begin, end = self._table.name_offsets[sentence : sentence + 2]
+        if end - begin != 1:
+            return text
+        row = int(self._table.named[begin])
+        return text if is_named(self._table.names[row], text) else f"{self._shown_name(row)}: {text}"
 
     def _words_of(self, sentence: int) -> frozenset[str]:
         words = self._words.get(sentence)

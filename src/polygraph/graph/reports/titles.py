@@ -55,6 +55,16 @@ def most_central(ranked: Iterable[tuple[str, float, T]]) -> list[T]:
     return [item for _, _, item in chosen]
 
 
+def is_named(name: str, text: str) -> bool:
+    """Tell whether a text has a word of a name.
+
+    >>> is_named("Honora Vane", "Miss Vane kept the light."), is_named("CoinDesk", "Publisher of a balance sheet.")
+    (True, False)
+    """
+    words = words_of(name)
+    return not words or not set(words).isdisjoint(words_of(text))
+
+
 def join_names(names: Sequence[str]) -> str:
     """Return names as a title.
 

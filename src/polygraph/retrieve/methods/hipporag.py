@@ -22,7 +22,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import scores_as_json
-from polygraph.retrieve.row_texts import fact_statements
+from polygraph.retrieve.row_texts import distinct_names, fact_statements
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit, top
@@ -97,7 +97,10 @@ class HippoRAG:
         matched = self._matched(question, vector, index, models)
         kept = matched
         if self.filter:
-            chosen = relevant_facts(question, [t for t, _ in matched], models, method="hipporag")
+            facts = [t for t, _ in matched]
+            ends = dict.fromkeys(end for t in facts for end in (t.source, t.target))
+            names = distinct_names(list(ends), index) if models.chat is not None else {}
+            chosen = relevant_facts(question, facts, models, method="hipporag", names=names)
             kept = [matched[i] for i in chosen]
         trace = [
             Step(name="facts", value=scores_as_json((t.id, s) for t, s in matched)),

@@ -203,9 +203,14 @@ def _negated(text: str, other: str, negation: re.Pattern[str]) -> bool:
     shared = stems(other)
     for m in negation.finditer(text):
         denied, _ = _denied_word(text, m.end())
-        # What is denied may stand before: "Fees are paid by nobody."
-        if denied in shared or not content_stems(text[m.end() :]):
+        if denied in shared:
             return True
+        if not content_stems(text[m.end() :]):
+            # What is denied stands before: "Fees are paid by nobody", but not in "resigned after a move that he knew
+            # the board would not like".
+            before = _ordered(text[: m.start()])
+            if not before or before[-1] in shared:
+                return True
     return False
 
 

@@ -14,7 +14,8 @@ already are only asked, which needs another `--seed`.
 
 The text is generated from a seed: names follow the law of Zipf over a vocabulary that grows as in real text
 (Heaps, 0.6), about one for twelve words. The chain of calls is what the wall time must be at least: calls of a
-stage wait for those of the stages that they read, `--concurrency` at once, each `--latency` seconds.
+stage wait for those of the stages that they read, `--concurrency` at once, each `--latency` seconds, within which the
+endpoint prepares its reply.
 """
 
 import argparse
@@ -405,7 +406,7 @@ def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -
                 yield row(n_tokens, f"index, {1000 * latency:.0f} ms", state, *cells)
                 if given.verbose:
                     print(json.dumps({**found, "calls": calls}), flush=True)
-        pipe.send(0.0)
+        pipe.send(given.question_latency)
         pipe.recv()
         if given.in_turn:
             folders = {state: work / f"{state}-{n_tokens}-{given.latency[0]:g}" for state in states}
@@ -438,7 +439,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tokens", type=int, nargs="+", default=[60_000, 600_000])
-    parser.add_argument("--latency", type=float, nargs="+", default=[0.0, 0.2], help="seconds of a call")
+    parser.add_argument(
+        "--latency", type=float, nargs="+", default=[0.0, 0.2], help="seconds of a call of an index"
+    )
+    parser.add_argument("--question-latency", type=float, default=0.0, help="seconds of a call of a question")
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--methods", nargs="*", default=METHODS)

@@ -117,6 +117,23 @@ def test_equal_calls_in_flight_are_made_once(server: ScriptedServer) -> None:
     assert server.calls == 1
 
 
+def test_the_scripted_server_prepares_its_reply_while_the_latency_passes(server: ScriptedServer) -> None:
+    prepared = threading.Event()
+
+    def answer(_: ChatRequest) -> str:
+        prepared.set()
+        return '{"keeper": "Ada"}'
+
+    server.chat = ScriptedChat([("light", answer)])
+    server.latency_s = 60.0
+    call = threading.Thread(target=chat(server, timeout_s=30.0).chat, args=(question(),))
+    call.start()
+    assert prepared.wait(10)
+    server.stopping.set()  # the rest of the latency is not waited for
+    call.join(10)
+    assert not call.is_alive()
+
+
 def test_those_who_wait_for_a_call_share_its_failure(server: ScriptedServer) -> None:
     server.latency_s = 0.2
     server.api_key = "right"

@@ -168,7 +168,7 @@ class ScriptedServer:
         chat: model that replies.
         embedder: model that embeds.
         faults: fault of each call, by order of arrival.
-        latency_s: seconds before the first byte of a response.
+        latency_s: seconds from the arrival of a request to the first byte of its response, if preparing it takes less.
         piece_s: seconds before each streamed piece.
         retry_after_s: Retry-After of the fault ``429``.
         api_key: required key, or None.
@@ -298,6 +298,8 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
     limits: Mapping[str, str] = {}
     """Rate-limit headers of the response to the current call."""
+    due = 0.0
+    """When the response to the current call may begin, by `time.monotonic`."""
 
     @property
     def script(self) -> ScriptedServer:
@@ -317,7 +319,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         if body is None:
             return
-        self.limits = {}
+        self.limits, self.due = {}, time.monotonic() + self.script.latency_s
         n, fault = self.script.arrive()
         entry = ServedCall(n=n, path=self.path, task="", fault=fault, status=0, body=body)
         # Written before the response: a test may read the log before this thread has finished.
@@ -332,8 +334,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self, entry: ServedCall, body: Mapping[str, Any], fault: str) -> None:
         script = self.script
-        if script.latency_s:
-            script.stopping.wait(script.latency_s)
         if script.api_key is not None and self.headers.get("Authorization") != f"Bearer {script.api_key}":
             self._refuse(401, "the key is not valid", entry)
             return
@@ -350,6 +350,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._refuse(429, "too many requests", entry, headers={"Retry-After": f"{seconds:.3f}"})
                 return
         if fault in {"silence", "drop"}:
+            self._wait_until_due()
             if fault == "silence":
                 script.stopping.wait()
             raise _ConnectionEnds
@@ -470,6 +471,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         data = json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
+        self._wait_until_due()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
@@ -481,21 +483,25 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _stream(self, events: Sequence[Mapping[str, Any]], fault: str) -> None:
+        pieces = [_chunked(f"data: {json.dumps(event, ensure_ascii=False)}\n\n") for event in events]
+        self._wait_until_due()
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         for name, value in self.limits.items():
             self.send_header(name, value)
         self.end_headers()
-        for i, event in enumerate(events):
+        for i, data in enumerate(pieces):
             if self.script.piece_s:
                 self.wfile.flush()
                 time.sleep(self.script.piece_s)
-            data = _chunked(f"data: {json.dumps(event, ensure_ascii=False)}\n\n")
-            if fault in {"cut_http", "stall", "pings"} and i >= min(len(events) // 2, 1):
+            if fault in {"cut_http", "stall", "pings"} and i >= min(len(pieces) // 2, 1):
                 self._break_off(data[: len(data) // 2] if fault == "cut_http" else data, fault)
             self.wfile.write(data)
         self.wfile.write(_chunked("data: [DONE]\n\n") + b"0\r\n\r\n")
+
+    def _wait_until_due(self) -> None:
+        self.script.stopping.wait(max(0.0, self.due - time.monotonic()))
 
     def _break_off(self, data: bytes, fault: str) -> None:
         self.wfile.write(data)

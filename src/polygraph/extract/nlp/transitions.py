@@ -1,0 +1,28 @@
+"""spaCy's parser and recogniser of names, with the loop over their steps in Python.
+
+`Parser.predict` runs all steps of a batch in compiled code that has released the interpreter's lock. For Python before
+3.12 spaCy is built with hooks for profilers, and there each small function of that code acquires the lock and releases
+it, some hundred times for each word, which takes longer than the model. Code that holds the lock passes them at no cost.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def run_transitions(component: Any, docs: Sequence[Any]) -> None:
+    """Annotate texts by a transition-based component (`spacy.pipeline.transition_parser.Parser`).
+
+    The same numbers as `component.predict` in the same order, so the same annotations.
+
+    Args:
+        component: the parser or the recogniser of names.
+        docs: a batch of texts that the components before it annotated; they are changed in place. Each step
+            takes as long as some ten words, and a batch needs as many steps as its longest text.
+    """
+    states = component.moves.init_batch(docs)
+    unfinished = [state for state in states if not state.is_final()]
+    if unfinished:
+        scores = component.model.predict(docs)
+        while unfinished:
+            unfinished = component.transition_states(unfinished, scores.predict(unfinished))
+    component.set_annotations(docs, states)

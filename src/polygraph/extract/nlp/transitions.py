@@ -12,12 +12,12 @@ from typing import Any
 def run_transitions(component: Any, docs: Sequence[Any]) -> None:
     """Annotate texts by a transition-based component (`spacy.pipeline.transition_parser.Parser`).
 
-    The same numbers as `component.predict` in the same order, so the same annotations.
+    The same numbers as in `component.predict`, and so the same annotations.
 
     Args:
         component: the parser or the recogniser of names.
-        docs: a batch of texts that the components before it annotated; they are changed in place. Each step
-            takes as long as some ten words, and a batch needs as many steps as its longest text.
+        docs: a batch of texts that the components before it annotated; they are changed in place. A batch takes as
+            many steps as its longest text, and a step as long as some ten words.
     """
     states = component.moves.init_batch(docs)
     unfinished = [state for state in states if not state.is_final()]
@@ -25,4 +25,5 @@ def run_transitions(component: Any, docs: Sequence[Any]) -> None:
         scores = component.model.predict(docs)
         while unfinished:
             unfinished = component.transition_states(unfinished, scores.predict(unfinished))
+        scores.clear_memory()  # it refers to itself
     component.set_annotations(docs, states)

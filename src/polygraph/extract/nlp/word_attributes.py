@@ -2,14 +2,15 @@
 
 from typing import Any
 
-_MAX_KNOWN = 200_000
+_MAX_KNOWN = 100_000
+"""Words that are remembered, some 300 bytes each."""
 
 
 class WordAttributes:
     """What spaCy's `attribute_ruler` and `lemmatizer` say of the words of tagged texts, in a third of their time.
 
-    All rules but eight depend on a single word with its tag and the label of its arc, so what was found for one is
-    true of all that are equal. Texts in which one of those eight matches (``gonna``, ``there is``) are given to spaCy.
+    All rules but eight depend on one word, its tag and the label of its arc, so what was found for one word is true
+    of all that are equal. Texts in which one of the eight matches (``gonna``, ``there is``) are given to spaCy as a whole.
 
     Args:
         pipeline: of English (`spacy.language.Language`).
@@ -31,6 +32,9 @@ class WordAttributes:
 
         Args:
             doc: tagged, and parsed if the labels of arcs are to count (`spacy.tokens.Doc`).
+
+        Returns:
+            For each word its part of speech and lemma.
         """
         from spacy.attrs import DEP, ORTH, TAG
 

@@ -19,9 +19,12 @@ TEXTS = [
     "THE LOG OF THE HALCYON",
     "x" * 300,
 ]
-WORDS = """Anna Vane Bergen Halcyon gon na got ta let 's c'm on y' all ai n't there There is are was do does did had has
+_WORDS = """
+Anna Vane Bergen Halcyon gon na got ta let 's c'm on y' all ai n't there There is are was do does did had has
 that which to the of in and but , . ? ( ) 1871 3 May it It you I boats sailed sailing sold quickly older oldest lights
-light better best been be not""".split()
+light better best been be not
+"""
+WORDS = _WORDS.split()
 
 
 def words_by_spacy(texts: list[str]) -> list[list[tuple[object, ...]]]:

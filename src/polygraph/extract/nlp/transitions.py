@@ -2,7 +2,8 @@
 
 `Parser.predict` runs all steps of a batch in compiled code that has released the interpreter's lock. For Python before
 3.12 spaCy is built with hooks for profilers, and there each small function of that code acquires the lock and releases
-it, some hundred times for each word, which takes longer than the model. Code that holds the lock passes them at no cost.
+it, some hundred times for each word. That takes longer than the model. Code that holds the lock passes the hooks at no
+cost.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ class WordAttributes:
     """What spaCy's `attribute_ruler` and `lemmatizer` say of the words of tagged texts, in a third of their time.
 
     All rules but eight depend on one word, its tag and the label of its arc, so what was found for one word is true
-    of all that are equal. Texts in which one of the eight matches (``gonna``, ``there is``) are given to spaCy as a whole.
+    of all that are equal. Texts in which one of the eight matches (``gonna``, ``there is``) are given to spaCy whole.
 
     Args:
         pipeline: of English (`spacy.language.Language`).

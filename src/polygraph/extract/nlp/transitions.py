@@ -23,8 +23,10 @@ def run_transitions(component: Any, docs: Sequence[Any]) -> None:
     states = component.moves.init_batch(docs)
     unfinished = [state for state in states if not state.is_final()]
     if unfinished:
-        scores = component.model.predict(docs)
+        step = component.model.predict(docs)
         while unfinished:
-            unfinished = component.transition_states(unfinished, scores.predict(unfinished))
-        scores.clear_memory()  # it refers to itself
+            # As `step.predict` does, except for classes that were not seen in training, of which the model has none.
+            hidden, _ = step.state2vec(step.get_token_ids(unfinished), False)
+            unfinished = component.transition_states(unfinished, step.vec2scores.predict(hidden))
+        step.clear_memory()  # it refers to itself
     component.set_annotations(docs, states)

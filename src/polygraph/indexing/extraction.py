@@ -61,7 +61,7 @@ def _extract_without_model(
     task: LayerTask, extractor: str, pending: Sequence[str], extract: Callable[..., Iterator[Extraction]]
 ) -> None:
     count, done = task.counter(len(pending), "extraction"), 0
-    for windows in _whole_documents(_read_windows(task.store, pending), _CHARACTERS_HELD):
+    for windows in whole_documents(_read_windows(task.store, pending), _CHARACTERS_HELD):
         found = extract(
             windows,
             language=task.manifest.language,
@@ -148,7 +148,7 @@ def _document_of(window: str) -> str:
     return window.rpartition("@")[0]
 
 
-def _whole_documents(windows: Iterable[Window], characters: int) -> Iterator[list[Window]]:
+def whole_documents(windows: Iterable[Window], characters: int) -> Iterator[list[Window]]:
     """Cut windows, sorted by document, at the first end of a document after so many characters."""
     part: list[Window] = []
     size = 0

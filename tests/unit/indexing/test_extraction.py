@@ -1,6 +1,6 @@
 """Extraction without a model: the parts of an index that are held in memory."""
 
-from polygraph.indexing.extraction import _whole_documents
+from polygraph.indexing.extraction import whole_documents
 from polygraph.records import Window
 
 
@@ -18,13 +18,13 @@ def test_a_part_ends_with_a_document_after_so_many_characters():
         window("c", 0, "x" * 10),
         window("d", 0, "x"),
     ]
-    parts = _whole_documents(iter(windows), 100)
+    parts = whole_documents(iter(windows), 100)
     assert [[w.id for w in part] for part in parts] == [["a@0", "a@1"], ["b@0", "c@0"], ["d@0"]]
 
 
 def test_parts_are_read_one_by_one():
     read = []
     windows = (read.append(name) or window(name, 0, "x" * 50) for name in "abcd")
-    next(_whole_documents(windows, 100))
+    next(whole_documents(windows, 100))
     assert read == ["a", "b", "c"]
-    assert list(_whole_documents(iter([]), 100)) == []
+    assert list(whole_documents(iter([]), 100)) == []

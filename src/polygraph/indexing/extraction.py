@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from polygraph.errors import NothingExtracted
@@ -15,9 +15,8 @@ _WINDOWS_READ = 512
 """Windows that are read from the store at once."""
 _WINDOWS_COMMITTED = 32
 """Windows, extracted without a model, between two commits."""
-_CHARACTERS_HELD = 8_000_000
-"""Characters of windows, extracted without a model, that are held in memory. Workers start again after each such part,
-which frees what the parser keeps of every word; a start takes as long as 200,000 characters."""
+_WINDOWS_HELD = 2_000
+"""Windows, extracted without a model, whose text is held in memory; workers start again after each such part."""
 
 
 def extract_pending(task: LayerTask, on_document: Callable[[str, list[Extraction] | None], object]) -> None:
@@ -61,9 +60,9 @@ def _extract_without_model(
     task: LayerTask, extractor: str, pending: Sequence[str], extract: Callable[..., Iterator[Extraction]]
 ) -> None:
     count, done = task.counter(len(pending), "extraction"), 0
-    for windows in whole_documents(_read_windows(task.store, pending), _CHARACTERS_HELD):
+    for ids in _whole_documents(pending, _WINDOWS_HELD):
         found = extract(
-            windows,
+            list(_read_windows(task.store, ids)),
             language=task.manifest.language,
             processes=task.processes,
             notes=task.notes,
@@ -148,15 +147,17 @@ def _document_of(window: str) -> str:
     return window.rpartition("@")[0]
 
 
-def whole_documents(windows: Iterable[Window], characters: int) -> Iterator[list[Window]]:
-    """Cut windows, sorted by document, at the first end of a document after so many characters."""
-    part: list[Window] = []
-    size = 0
+def _whole_documents(windows: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Cut a list of windows, sorted by document, at the first end of a document after `size` windows.
+
+    >>> list(_whole_documents(["a@0", "a@1", "b@0", "c@0"], 1))
+    [['a@0', 'a@1'], ['b@0'], ['c@0']]
+    """
+    part: list[str] = []
     for window in windows:
-        if size >= characters and window.document != part[-1].document:
+        if len(part) >= size and _document_of(window) != _document_of(part[-1]):
             yield part
-            part, size = [], 0
+            part = []
         part.append(window)
-        size += len(window.text)
     if part:
         yield part

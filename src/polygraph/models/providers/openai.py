@@ -30,6 +30,7 @@ from polygraph.models.protocols import ChatReply, ChatRequest, TextKind, Vectors
 from polygraph.models.providers.endpoint import DEADLINE_S, Endpoint, FormRefused, Progress
 from polygraph.models.providers.reply_times import ReplyTimes
 from polygraph.models.transport import TransportError
+from polygraph.models.unit_rows import unit_rows
 from polygraph.text.tokens import count_many, truncate
 
 Structured: TypeAlias = Literal["auto", "json_schema", "json_object", "plain"]
@@ -40,9 +41,6 @@ BATCH_TOKENS = 100_000
 """Largest batch of an embedder, where a token is taken for two bytes: it has at least one, so that a batch is at most
 twice as large. OpenAI accepts 300,000 tokens."""
 _BYTES_PER_TOKEN = 2
-
-_ROWS = 8
-"""Vectors that are scaled together, so that double precision needs little memory."""
 _PARSING = threading.Lock()
 
 _DIMENSIONS = {
@@ -392,12 +390,7 @@ class OpenAIEmbedder:
         reported = body.get("usage")
         usage = reported if isinstance(reported, dict) else {}
         n_tokens = self._reported_tokens(usage.get("prompt_tokens") or usage.get("total_tokens"), texts)
-        for at in range(0, len(vectors), _ROWS):
-            rows = vectors[at : at + _ROWS].astype(np.float64)
-            lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-            rows /= np.where(lengths > 0, lengths, 1.0)
-            vectors[at : at + _ROWS] = rows
-        return vectors, n_tokens
+        return unit_rows(vectors), n_tokens
 
     def _reported_tokens(self, reported: object, texts: Sequence[str]) -> int:
         """Return the reported tokens of a request, or ours if they cannot be true."""

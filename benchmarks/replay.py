@@ -72,7 +72,7 @@ class ReplayedChat:
         self.unanswered: list[tuple[str, dict[str, object]]] = []
         """Task and key with messages of prompts about names without a recorded reply."""
         lines = (OWN / "name_replies.jsonl").read_text(encoding="utf-8").splitlines()
-        self._about_names = {row["key"]: row["reply"] for row in map(json.loads, lines)}
+        self._about_names: dict[str, str] = {row["key"]: row["reply"] for row in map(json.loads, lines)}
         for line in replies.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             if row["task"] in self._recorded:

@@ -222,7 +222,7 @@ class Entity:
     id: str
     """Normalised name; entities that share a name have a suffix that tells them apart."""
     name: str
-    """The most frequent spelling (ties: longest, then first in code point order)."""
+    """The most frequent spelling, of those with a word of the id if there are any (ties: longest, then code points)."""
     type: str
     aliases: tuple[str, ...]
     """Other spellings, sorted."""

@@ -56,6 +56,20 @@ def test_of_equally_frequent_names_the_longest_wins_then_the_first():
     assert found.name == "AA"
 
 
+def test_a_spelling_without_a_word_of_the_id_is_not_the_name_however_frequent():
+    rows = Extraction(
+        window="a@0",
+        entities=(
+            entity("Late Director", "a:0", "a:1"),
+            entity("Mr. Quillan", "a:2"),
+            entity("Quill", "a:2"),
+        ),
+    )
+    ids = {"Late Director": "tobias quillan", "Mr. Quillan": "tobias quillan", "Quill": "tobias quillan"}
+    (found,) = merge([rows], names(rows, **ids), ORDER).entities
+    assert (found.name, found.aliases) == ("Mr. Quillan", ("Late Director", "Quill"))
+
+
 def test_descriptions_are_distinct_and_in_the_order_of_the_documents():
     late = Extraction(window="c@0", entities=(entity("X", "c:0", description="said twice"),))
     early = Extraction(

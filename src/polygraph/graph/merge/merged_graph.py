@@ -24,6 +24,7 @@ from polygraph.graph.merge.description_selection import DescriptionSelection, Re
 from polygraph.graph.merge.rows import RowKind, Rows
 from polygraph.memory import trim_heap
 from polygraph.records import Entity, Relation, Triple
+from polygraph.text.normalize import normalize_name
 from polygraph.text.statements import RELATED_TO
 
 MAX_DESCRIPTIONS = 50
@@ -275,7 +276,7 @@ class MergedGraph:
             )
             for i, degree, spellings, kinds, chunks, descriptions in parts:
                 spelt = [(-count, self._spellings[s]) for s, count in spellings]
-                frequent = min(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))[1]
+                frequent = _most_frequent(spelt, i)
                 name = self._names.get(i, frequent)
                 yield Entity(
                     id=i,
@@ -400,6 +401,22 @@ def _exact_sums(ends: Array, values: Array) -> Array:
     for n in np.flatnonzero(sizes > 2).tolist():
         found[n] = fsum(values[begins[n] : ends[n + 1]].tolist())
     return np.asarray(found, dtype=np.float64)
+
+
+def _most_frequent(spelt: Sequence[tuple[int, str]], entity: str) -> str:
+    """Return the most frequent spelling of an entity; ties: longest, then first in code point order.
+
+    Where it has no word of the id, which is the better name, one that has: ``Late Director`` may be written more often
+    than ``Tobias Quillan``.
+
+    Args:
+        spelt: spellings, each with its count, negative.
+        entity: the id.
+    """
+    ordered = sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))
+    words = set(entity.split())
+    named = (text for _, text in ordered if not words.isdisjoint(normalize_name(text).split()))
+    return ordered[0][1] if len(ordered) == 1 else next(named, ordered[0][1])
 
 
 def _by_frequency(counts: Mapping[str, int]) -> tuple[str, ...]:

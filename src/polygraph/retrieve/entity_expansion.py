@@ -60,8 +60,9 @@ class CollectedDescription:
     @property
     def note(self) -> str:
         """The name followed by the description; what a relation states once only."""
-        says_it = self.kind == "relation" and self.text.rstrip(".").casefold() == self.name.casefold()
-        return self.text if says_it else f"{self.name}: {self.text}"
+        said = self.text.rstrip(" ;")  # a statement may be a part of a sentence up to a semicolon
+        says_it = self.kind == "relation" and said.rstrip(".").casefold() == self.name.casefold()
+        return said if says_it else f"{self.name}: {said}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,6 +206,7 @@ def test_relations_without_description_use_their_predicate_and_empty_ones_are_no
     [
         (("founded",), "A began B in 1911.", "A founded B: A began B in 1911."),
         (("founded",), "A founded B.", "A founded B."),
+        (("founded",), "A began B;", "A founded B: A began B"),
         # Which of the two the description is about is not known.
         (("may have deceived", "<-ejected"), "B ejected A in 1911.", "A and B: B ejected A in 1911."),
     ],

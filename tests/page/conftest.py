@@ -90,9 +90,24 @@ def browser():
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
     with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        opened = next(filter(None, (_launched(started.chromium) for _ in range(3))), None)
+        assert opened is not None, "Chromium was started three times and drew nothing"
         yield opened
         opened.close()
+
+
+def _launched(chromium):
+    """Start the browser; None if it draws nothing, as when one of its helpers has crashed: each test would time out."""
+    opened = chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    page = opened.new_page()
+    try:
+        page.goto("data:text/html,<p>drawn</p>", timeout=20_000)
+        page.wait_for_selector("p", timeout=20_000)
+    except playwright.TimeoutError:
+        opened.close()
+        return None
+    page.close()
+    return opened
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.description_layer import describe_graph
 from polygraph.indexing.edge_layers import find_shared_names, link_facts, link_mentions, link_synonyms
 from polygraph.indexing.graph_layer import build_graph
-from polygraph.indexing.graph_records import GraphRecords
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.lost_relations import listed_lost_relations
 from polygraph.indexing.progress import BuildReport, Progress
@@ -138,7 +137,6 @@ def build(
         # Nothing that a build does changes them.
         current = versions(store, manifest)
         intact: dict[Path, bool] = {}
-        records = GraphRecords(store)
 
         def is_intact(folder: Path) -> bool:
             if folder not in intact:
@@ -162,7 +160,6 @@ def build(
                     layer=name,
                     versions=current,
                     store=store,
-                    records=records,
                     manifest=manifest,
                     models=models,
                     progress=progress,

@@ -56,12 +56,10 @@ def describe_graph(task: LayerTask) -> int:
                 text, model = texts[item.key]
                 store.graph.put_written_summary(item.key, WrittenSummary(text, model, item.chunks))
         store.graph.keep_written_summaries({item.key for item in items} if by_model else ())
-        summaries = [
+        store.graph.put_summaries(
             (item.kind, item.row, texts[item.key][0] if item.key in texts else item.selection)
             for item in items
-        ]
-        store.graph.put_summaries(summaries)
-    task.records.put_summaries(summaries)
+        )
     _note(task, len(items), sum(item.key not in texts for item in items) if by_model else 0, problems)
     return len(items)
 
@@ -81,7 +79,7 @@ def _note(task: LayerTask, n_items: int, n_selected: int, problems: Sequence[str
 
 def _items(task: LayerTask) -> Iterator[_Item]:
     """Yield the entities, then the relations, whose descriptions outgrow the budget, by row."""
-    graph, budget = task.records.source(), task.manifest.description_tokens
+    graph, budget = task.store.graph, task.manifest.description_tokens
     for kind in SUMMARY_KINDS:
         rows = graph.long_descriptions(kind, budget)
         for at in range(0, len(rows), _ROWS):
@@ -101,8 +99,10 @@ def _items(task: LayerTask) -> Iterator[_Item]:
 
 def _ends(task: LayerTask, relations: Sequence[Relation]) -> list[str]:
     """Return both ends of each relation by name."""
+    graph = task.store.graph
     ids = sorted(set(chain.from_iterable((r.source, r.target) for r in relations)))
-    names = task.store.graph.names_by_id(ids)
+    rows = graph.entity_rows(ids)
+    names = {e.id: e.name for e in graph.entities_by_row(sorted(rows.values()))}
     return [f"{names.get(r.source, r.source)} and {names.get(r.target, r.target)}" for r in relations]
 
 

@@ -17,7 +17,6 @@ from polygraph.extract.resolution.resolve import resolve_rows
 from polygraph.graph.cooccurrence import Pruning, join_and_prune
 from polygraph.graph.merge.merged_graph import MergedGraph
 from polygraph.graph.merge.view import GraphView, view_of
-from polygraph.graph.reports.kept_records import MOST_KEPT
 from polygraph.indexing.extraction import extract_pending, why_nothing
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.located_names import locate_names, mentioned
@@ -113,10 +112,6 @@ def _write_graph(
     pruned = _join(task, view_of(merged)) if task.manifest.extractor.startswith("fast:") else None
     located = locate_names(store, documents, slots, resolved) if task.manifest.by_model else {}
     graph = (pruned or merged).graph()
-    entities, relations = mentioned(merged.entities(), resolved.ids, located), merged.relations()
-    view = pruned
-    if view is None and max(len(merged.ids), len(merged.sources)) <= MOST_KEPT:
-        view = GraphView(entities=tuple(entities), relations=tuple(relations))
 
     def save(folder: Path) -> None:
         graph.save(folder / GRAPH_FILE)
@@ -125,15 +120,14 @@ def _write_graph(
 
     with store.transaction():
         store.graph.put(
-            view.entities if view else entities,
-            view.relations if view else relations,
+            pruned.entities if pruned else mentioned(merged.entities(), resolved.ids, located),
+            pruned.relations if pruned else merged.relations(),
             pruned.triples if pruned else merged.triples(),
             ((m.entity, m.name, m.document, m.rule, m.score, m.other, m.evidence) for m in resolved.merges),
             ((*p.entities, *p.names, p.decision, p.rule, p.score, p.evidence) for p in resolved.pairs),
             _lost(task, documents, merged),
         )
         write_folder(task.folder, save, sealed=True)
-    task.records.put(view)
     return graph.n
 
 

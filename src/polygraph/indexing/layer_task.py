@@ -6,7 +6,6 @@ from pathlib import Path
 
 from polygraph.execution.protocol import Executor
 from polygraph.extract.nlp import dependency_trees
-from polygraph.indexing.graph_records import GraphRecords
 from polygraph.indexing.progress import Progress
 from polygraph.memory import trim_heap
 from polygraph.models import Models
@@ -27,8 +26,6 @@ class LayerTask:
     versions: Mapping[str, str]
     """The version that each layer has when it is built now."""
     store: Store
-    records: GraphRecords
-    """Of the graph in the store."""
     manifest: Manifest
     models: Models
     progress: Progress

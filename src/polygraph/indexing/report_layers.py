@@ -57,7 +57,7 @@ def _extractive_reports(task: LayerTask) -> int:
         store.reports.put(
             extractive_reports(
                 store.reports.counted_communities(),
-                task.records.source(),
+                store.graph,
                 store.documents.texts_of,
                 language=language,
                 qualities=known_qualities(store, store.extractions.decisions("split"), language),
@@ -87,7 +87,7 @@ def _model_reports(task: LayerTask) -> int:
     communities = store.reports.communities()
     found = write_reports(
         communities,
-        task.records.source(),
+        store.graph,
         store.documents.texts_of,
         task.models if chat is not None else None,
         max_words=task.manifest.report_words,

@@ -24,8 +24,8 @@ def embed_graph(task: LayerTask) -> int:
     else:
         records: dict[str, Callable[[], Iterable[Any]]] = {
             "names": lambda: (name for _, name in store.graph.entity_names()),
-            "entities": lambda: task.records.source().entity_statements(),
-            "relations": lambda: task.records.source().relation_statements(),
+            "entities": store.graph.entity_statements,
+            "relations": store.graph.relation_statements,
             # With names as written: embedders tell names by their capitals.
             "triples": lambda: store.graph.all_triples(by_name=True),
             "reports": store.reports.all,

@@ -1,8 +1,7 @@
 """The merged graph as records, without a store."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,8 +11,6 @@ from polygraph.graph.merge.merged_graph import MAX_DESCRIPTIONS, MergedGraph
 from polygraph.graph.merge.rows import RowKind, Rows, RowsBuilder, read_rows
 from polygraph.memory import collector_paused
 from polygraph.records import Entity, Extraction, Relation, Triple
-
-R = TypeVar("R", Entity, Relation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,31 +42,7 @@ class GraphView:
             [relation.weight for relation in self.relations],
         )
 
-    def with_summaries(
-        self, summaries: Iterable[tuple[Literal["entity", "relation"], int, str]]
-    ) -> "GraphView":
-        """Return the graph with some summaries: of each the kind, the row of its entity or relation, and the text.
-
-        All others have none.
-        """
-        texts = {(kind, row): text for kind, row, text in summaries}
-
-        def described(kind: Literal["entity", "relation"], records: Iterable[R]) -> tuple[R, ...]:
-            found = ((record, texts.get((kind, row), "")) for row, record in enumerate(records))
-            return tuple(
-                [
-                    record if record.summary == text else replace(record, summary=text)
-                    for record, text in found
-                ]
-            )
-
-        return replace(
-            self,
-            entities=described("entity", self.entities),
-            relations=described("relation", self.relations),
-        )
-
-    # --- as `store.protocol.GraphReader` has it, and so `graph.reports.members.GraphRows` ---------------
+    # `graph.reports.members.GraphRows`
 
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, ascending."""
@@ -88,19 +61,6 @@ class GraphView:
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Return relations by row, in the order asked for."""
         return [self.relations[row] for row in rows]
-
-    def entity_statements(self) -> Iterator[Entity]:
-        """Yield every entity, by row."""
-        yield from self.entities
-
-    def relation_statements(self) -> Iterator[Relation]:
-        """Yield every relation, by row."""
-        yield from self.relations
-
-    def long_descriptions(self, kind: Literal["entity", "relation"], n_bytes: int) -> list[int]:
-        """Return the rows whose descriptions may have more than so many bytes together, ascending."""
-        records: Sequence[Entity | Relation] = self.entities if kind == "entity" else self.relations
-        return [row for row, record in enumerate(records) if _n_bytes(record) > n_bytes]
 
     def entity_descriptions(self) -> Iterator[tuple[str, Sequence[str], Iterable[Sequence[str]]]]:
         """Yield name, chunk ids and descriptions (text and chunk id) of every entity, by row."""
@@ -121,10 +81,6 @@ class GraphView:
         """Yield the same as `relation_descriptions`, with the `text_hash` of each text in its place."""
         for relation in self.relations:
             yield [(text_hash(d.text), d.chunk) for d in relation.descriptions]
-
-
-def _n_bytes(record: Entity | Relation) -> int:
-    return sum([len(d.text.encode("utf-8", "replace")) + 1 for d in record.descriptions])
 
 
 def merge(

@@ -17,7 +17,7 @@ _SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
 """Types whose attributes can split a name."""
 _NO_ATTRIBUTES = Attributes()
 _MAX_DOUBTED = 12
-"""A name with more mentions is not split only to ask a model: one of its bearers is well known."""
+"""Names with more mentions are not split just to ask a model: one of their bearers is probably well known."""
 
 
 def cluster_by_name(

@@ -15,7 +15,7 @@ from polygraph.graph.reports.scoring import score_communities
 from polygraph.graph.reports.selection import repeats, salient_words
 from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE, end_sentence, quality
 from polygraph.graph.reports.sentence_table import SentenceTable
-from polygraph.graph.reports.titles import shown_name
+from polygraph.graph.reports.titles import join_names, shown_name
 from polygraph.graph.reports.write import extractive_reports, write_reports
 from polygraph.records import Community, Description, Entity, Relation
 
@@ -151,11 +151,16 @@ def chosen(view, community, table):
 
 
 def with_subject(view, text):
-    """A sentence as a report has it: below the name of its only entity if it has no word of that name."""
+    """A sentence as a report has it: below the names of its one or two entities if it has neither."""
+
+    def has(name):
+        *first, last = name.split()
+        return last.casefold() in text.casefold().split() or any(w.istitle() and w in text.split() for w in first)
+
     named = [entity for entity in view.entities if entity.id in sentences(view)[1][text]]
-    if len(named) > 1 or set(named[0].name.casefold().split()) & set(text.casefold().split()):
+    if len(named) > 2 or any(has(entity.name) for entity in named):
         return text
-    return f"{shown_name(named[0].name, named[0].id)}: {text}"
+    return f"{join_names([shown_name(entity.name, entity.id) for entity in named])}: {text}"
 
 
 @pytest.mark.parametrize("seeds", [range(150), pytest.param(range(150, 1000), marks=pytest.mark.slow)])

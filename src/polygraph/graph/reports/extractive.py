@@ -141,16 +141,17 @@ class ExtractiveWriter:
         ]
 
     def _with_subject(self, sentence: int) -> str:
-        """Return the text of a sentence, below the name of its only entity if it does not name it.
+        """Return the text of a sentence, below the names of the one or two entities that it is about if it has neither.
 
-        A model describes an entity as "Publication that printed a copy of the balance sheet".
+        A model describes an entity as "Publication that printed a copy of the balance sheet", and says of a relation
+        that "he was shown the will".
         """
-        text = self._table.text(sentence)
-        begin, end = self._table.name_offsets[sentence : sentence + 2]
-        if end - begin != 1:
+        table, text = self._table, self._table.text(sentence)
+        begin, end = table.name_offsets[sentence : sentence + 2]
+        rows = table.named[begin:end].tolist()
+        if len(rows) > 2 or any(is_named(table.names[row], text) for row in rows):
             return text
-        row = int(self._table.named[begin])
-        return text if is_named(self._table.names[row], text) else f"{self._shown_name(row)}: {text}"
+        return f"{join_names([self._shown_name(row) for row in rows])}: {text}"
 
     def _words_of(self, sentence: int) -> frozenset[str]:
         words = self._words.get(sentence)

@@ -81,6 +81,11 @@ def sum_of_top(values: list[float]) -> float:
     return sum(values[-TOP:])
 
 
+def spelled_words(text: str) -> list[str]:
+    """Return the words of a text as they are spelled."""
+    return _WORD.findall(text)
+
+
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case; in a script without spaces, pairs of characters."""
     found = _WORD.findall(text.casefold())

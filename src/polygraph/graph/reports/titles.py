@@ -5,7 +5,7 @@ from math import sqrt
 from typing import TypeVar
 
 from polygraph.graph.reports.scoring import MIN_IMPORTANCE
-from polygraph.graph.reports.selection import words_of
+from polygraph.graph.reports.selection import spelled_words, words_of
 from polygraph.graph.reports.sentence_quality import name_likeness, shorten, tidy
 from polygraph.records import Entity, Relation
 
@@ -56,13 +56,21 @@ def most_central(ranked: Iterable[tuple[str, float, T]]) -> list[T]:
 
 
 def is_named(name: str, text: str) -> bool:
-    """Tell whether a text has a word of a name.
+    """Tell whether a text has the last word of a name, or another one that it spells as the name does.
 
     >>> is_named("Honora Vane", "Miss Vane kept the light."), is_named("CoinDesk", "Publisher of a balance sheet.")
     (True, False)
+    >>> is_named("Harbour Board", "The Harbour owned it."), is_named("Lifeboat crew", "Painted the lifeboat blue.")
+    (True, False)
     """
     words = words_of(name)
-    return not words or not set(words).isdisjoint(words_of(text))
+    if not words or not set(words[-1:]).isdisjoint(words_of(text)):
+        return True
+    # Scripts without capitals mostly have no spaces either.
+    if name.lower() == name.upper():
+        return name in text or not set(words).isdisjoint(words_of(text))
+    spelled = {word for word in spelled_words(name) if not word.islower()}
+    return not spelled.isdisjoint(spelled_words(text))
 
 
 def join_names(names: Sequence[str]) -> str:

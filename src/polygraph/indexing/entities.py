@@ -129,8 +129,8 @@ def explain_entity(store: StoreReader, text: str) -> list[EntityHistory]:
         found.append(
             EntityHistory(
                 entity=entity,
-                merges=tuple(_merge(merge) for merge in store.graph.merges(entity.id)),
-                kept_apart=tuple(_pair(pair) for pair in store.graph.name_pairs(entity.id)),
+                merges=_merges(store, entity.id),
+                kept_apart=_pairs(store, entity.id),
                 decisions=tuple(d for d in log if names & decided_names(d)),
                 documents=documents_of(entity),
             )
@@ -151,12 +151,10 @@ def explain_pair(store: StoreReader, a: str, b: str) -> PairHistory:
     kept_apart: tuple[PairDecision, ...] = ()
     if same:
         given = {parse_key(a).name, parse_key(b).name}
-        found = [_merge(merge) for merge in store.graph.merges(first.id)]
-        merges = tuple(m for m in found if normalize_name(m.name) in given)
+        merges = tuple(m for m in _merges(store, first.id) if normalize_name(m.name) in given)
     else:
         ids = {first.id, second.id}
-        pairs = [_pair(pair) for pair in store.graph.name_pairs(first.id)]
-        kept_apart = tuple(pair for pair in pairs if set(pair.entities) == ids)
+        kept_apart = tuple(pair for pair in _pairs(store, first.id) if set(pair.entities) == ids)
     both = tuple(
         d
         for d in decisions(store)
@@ -338,6 +336,16 @@ def _unknown(store: StoreReader, text: str) -> BadInput:
 def _merge(merge: Sequence[object]) -> Merge:
     fields = ("entity", "name", "document", "rule", "score", "other", "evidence")
     return Merge(**dict(zip(fields, merge, strict=True)))  # type: ignore[arg-type]
+
+
+def _merges(store: StoreReader, entity: str) -> tuple[Merge, ...]:
+    """Return the merges of an entity. Rows of several documents may say the same: it is told once."""
+    return tuple(dict.fromkeys(_merge(merge) for merge in store.graph.merges(entity)))
+
+
+def _pairs(store: StoreReader, entity: str) -> tuple[PairDecision, ...]:
+    """Return the pairs of an entity, each reason once."""
+    return tuple(dict.fromkeys(_pair(pair) for pair in store.graph.name_pairs(entity)))
 
 
 def _pair(pair: NamePair) -> PairDecision:

@@ -155,7 +155,9 @@ def with_subject(view, text):
 
     def has(name):
         *first, last = name.split()
-        return last.casefold() in text.casefold().split() or any(w.istitle() and w in text.split() for w in first)
+        return last.casefold() in text.casefold().split() or any(
+            w.istitle() and w in text.split() for w in first
+        )
 
     named = [entity for entity in view.entities if entity.id in sentences(view)[1][text]]
     if len(named) > 2 or any(has(entity.name) for entity in named):

@@ -11,6 +11,7 @@ from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.database import SqliteStore
+from polygraph.store.graph_tables import GraphTables
 from polygraph.testing import scripted_chat
 
 PAPERS = {
@@ -102,6 +103,28 @@ def test_an_index_without_a_graph_says_how_to_add_it(tmp_path, write_files):
             BadInput, match=r"has no graph, so there are no entities\. Add it with: polygraph index"
         ):
             index.entities.list()
+
+
+def test_what_rows_of_several_documents_say_alike_is_told_once(index, monkeypatch):
+    pair = (
+        "mara quill",
+        "old tobin",
+        "mara quill",
+        "old tobin",
+        "apart",
+        "attributes",
+        0.9,
+        "a man and a woman",
+    )
+    merge = ("mara quill", "M. Quill", "a.txt", "initials", 0.9, "mara quill", "")
+    monkeypatch.setattr(GraphTables, "name_pairs", lambda self, entity=None: [pair, pair])
+    monkeypatch.setattr(GraphTables, "merges", lambda self, entity=None: [merge, merge])
+    (history,) = index.entities.why("Mara Quill")
+    assert [(each.entities, each.rule) for each in history.kept_apart] == [
+        (("mara quill", "old tobin"), "attributes")
+    ]
+    assert [each.name for each in history.merges] == ["M. Quill"]
+    assert len(index.entities.why_pair("Mara Quill", "Old Tobin").kept_apart) == 1
 
 
 # --- deciding ---------------------------------------------------------------------------------------------

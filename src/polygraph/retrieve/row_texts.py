@@ -185,6 +185,7 @@ class RowTexts:
 
     def _dated(self, chosen: Sequence[Description]) -> str:
         """Write statements one after the other, with the date of their document."""
+        chosen = self._without_repeated(chosen)
         dates = self._dates_of(chosen)
         parts = []
         for description, date, after in zip(chosen, dates, [*dates[1:], None], strict=True):
@@ -194,6 +195,24 @@ class RowTexts:
                 said = said if date and date in said else f"{said} ({date or 'undated'})"
             parts.append(said)
         return " ".join(parts)
+
+    def _without_repeated(self, chosen: Sequence[Description]) -> Sequence[Description]:
+        """Leave out statements that stand within another one of the same date.
+
+        Programs that merge what they read into one text repeat its sentences in the rows of several passages.
+        """
+        whole = "\n".join([d.text for d in chosen])
+        if all(whole.count(d.text) == 1 for d in chosen):
+            return chosen
+        dates = self._dates_of(chosen)
+        return [
+            d
+            for d, date in zip(chosen, dates, strict=True)
+            if not any(
+                d.text in other.text and len(d.text) < len(other.text) and date == its
+                for other, its in zip(chosen, dates, strict=True)
+            )
+        ]
 
     def _costs(self, descriptions: Sequence[Description]) -> list[int]:
         """Return the characters of statements, each with its date."""

@@ -151,6 +151,17 @@ def test_statements_are_sentences_on_one_line_and_none_is_repeated():
     assert RowTexts(Names()).entity(entity(*said)) == "Papa (person): Of Culverness. Owns a ship or two."
 
 
+def test_a_statement_within_another_one_of_its_date_is_not_repeated():
+    said = [
+        ("A merchant.", "a:0"),
+        ("A merchant. He fell ill.", "b:0"),
+        ("He fell ill.", "letter:0"),
+        ("A mer", "c:0"),
+    ]
+    line = RowTexts(Names()).entity(entity(*said))
+    assert line == "Papa (person): A merchant. He fell ill. (undated) He fell ill. (1887-05-03)"
+
+
 def test_of_a_long_statement_the_sentences_that_the_question_asks_for_are_shown():
     long = " ".join(f"On day {n} he walked the pier from end to end and back." for n in range(30))
     row = entity((f"{long} He sold the barque to a chandler. {long}", "a:0"))

@@ -15,8 +15,8 @@ from certain to uncertain:
    given name or an opposite never do.
 5. *Suggestions* (`suggestions`). Pairs that no rule compares are left undecided, for a model or a reader.
 
-Decisions of the user (`constraints`) override all rules: `clusters.merger` refuses in every stage what is to stay apart,
-and `merging.must_link` is applied last. `vocabulary` has the words of many languages that all stages share. Packages
-know only those before them: vocabulary, names, evidence, mentions, clusters, then disambiguation, merging and
+Decisions of the user (`constraints`) override all rules: `clusters.merger` refuses in every stage what is to stay
+apart, and `merging.must_link` is applied last. `vocabulary` has the words of many languages that all stages share.
+Packages know only those before them: vocabulary, names, evidence, mentions, clusters, then disambiguation, merging and
 suggestions, which do not know each other.
 """

@@ -44,11 +44,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.extract.nlp.extractor import extract
-from polygraph.extract.resolution.name_blocks import lists_of
-from polygraph.extract.resolution.name_lists import LISTED, ListedName
-from polygraph.extract.resolution.name_parts import split_name
+from polygraph.extract.resolution.names.name_parts import split_name
 from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution, ResolvedRows
 from polygraph.extract.resolution.resolve import resolve
+from polygraph.extract.resolution.suggestions.name_blocks import lists_of
+from polygraph.extract.resolution.suggestions.name_lists import LISTED, ListedName
 from polygraph.indexing.same_entities import apply_answers, choose_pairs
 from polygraph.indexing.suggested_pairs import line_of, pairs_of
 from polygraph.models.protocols import ChatRequest

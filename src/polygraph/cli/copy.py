@@ -33,7 +33,7 @@ def copy(
     from polygraph.config import load_settings
     from polygraph.indexing.copying import copy_index
     from polygraph.text.prose import count_noun
-    from polygraph.workspace.index import database_folder, folder_to_fill, open_published
+    from polygraph.workspace.places import database_folder, folder_to_fill, open_published
 
     settings = load_settings({})
     folder = folder_to_fill(target, settings)

@@ -5,7 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from polygraph.cli.eval_study import open_existing, show_result
+from polygraph.cli.open_study import open_existing, show_result
 from polygraph.cli.options import (
     CostOption,
     IndexOption,

@@ -1,14 +1,14 @@
 """The commands of a study: `polygraph eval questions`, `answers`, `judge`, `run` and `report`."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from polygraph.cli.eval_retrieval import PerDocumentOption
-from polygraph.cli.open_index import open_index
+from polygraph.cli.judge_study import check_new_answers, count_judge_calls, design_of, judge_study, judges_of
+from polygraph.cli.open_study import open_existing, open_experiment, show_result
 from polygraph.cli.options import (
     BatchOption,
     CostOption,
@@ -20,7 +20,6 @@ from polygraph.cli.options import (
     SpendOption,
     TokensOption,
     caps,
-    split_names,
 )
 from polygraph.cli.study_options import (
     AgainOption,
@@ -45,11 +44,9 @@ from polygraph.cli.study_options import (
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
-    from polygraph.evaluate.judging.pairwise import JudgingDesign
     from polygraph.evaluate.records import StudyAnswer
     from polygraph.evaluate.runs.answer_steps import AnswerOptions
     from polygraph.evaluate.runs.experiment import Experiment
-    from polygraph.models import ChatModel
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()
@@ -80,7 +77,10 @@ def questions(
         with open_experiment(index, output, as_json, **flags) as (_, study):
             _questions(study, kind, n, seed, None)
             found = study.questions()
-    show_result(as_json, {"questions": len(found), "types": _types(found), "study": str(output)})
+    show_result(
+        as_json,
+        {"questions": len(found), "types": Counter(q.type or "no type" for q in found), "study": str(output)},
+    )
 
 
 @app.command()
@@ -106,7 +106,7 @@ def answers(
 
     flags = caps(max_cost, max_spend_tokens, batch, offline)
     names = instances_of(methods)
-    n_sets = _design("unbiased", trials, None).trials if new_answers else 1
+    n_sets = design_of("unbiased", trials, None).trials if new_answers else 1
     if trials is not None and not new_answers:
         raise BadInput("--trials says how many sets of answers to make; it needs --new-answers")
     options = AnswerOptions(
@@ -141,20 +141,23 @@ def judge(
 ) -> None:
     """Judge the answers of a study pair by pair: aligned lengths, both orders, repeats, ties, trials."""
     flags = caps(max_cost, max_spend_tokens, batch, offline)
-    design = _design(protocol, trials, repeats)
+    design = design_of(protocol, trials, repeats)
     with open_existing(index, output, as_json, **flags) as (opened, study):
-        _judge(
+        names = split_instances(methods)
+        if dry_run:
+            count_judge_calls(opened, study, names, judges, design, as_json)
+            return
+        judge_study(
             opened,
             study,
-            split_instances(methods),
+            names,
             judges,
             design,
-            temperature,
-            align,
-            tolerance,
-            new_answers,
-            dry_run,
-            as_json,
+            temperature=temperature,
+            align=align,
+            tolerance=tolerance,
+            new_answers=new_answers,
+            as_json=as_json,
         )
 
 
@@ -192,13 +195,13 @@ def run(
 
     flags = caps(max_cost, max_spend_tokens, batch, offline)
     # Everything is checked before any model is paid.
-    names, design = instances_of(methods), _design(protocol, trials, repeats)
+    names, design = instances_of(methods), design_of(protocol, trials, repeats)
     if len(names) < 2:
         raise BadInput(
             f"-m {methods} names one method, and judging needs at least two. List them with: polygraph methods"
         )
     require_eval_extra()
-    _check_new_answers(design, new_answers)
+    check_new_answers(design, new_answers)
     options = AnswerOptions(
         temperature=answer_temperature,
         max_tokens=max_tokens,
@@ -213,7 +216,7 @@ def run(
 
         if align or (align is None and design.protocol == "unbiased"):
             require_chat(opened.models)
-        _judges(opened, judges)
+        judges_of(opened, judges)
         if own is None and kind != "sentences":
             require_generator(opened.models)
 
@@ -221,18 +224,17 @@ def run(
     with open_experiment(index, output, as_json, new=new, check=check, **flags) as (opened, study):
         _questions(study, kind, n, seed, own)
         _answer(opened, study, names, per_document, options)
-        _judge(
+        judge_study(
             opened,
             study,
             names,
             judges,
             design,
-            temperature,
-            align,
-            tolerance,
-            new_answers,
-            False,
-            as_json,
+            temperature=temperature,
+            align=align,
+            tolerance=tolerance,
+            new_answers=new_answers,
+            as_json=as_json,
         )
 
 
@@ -280,49 +282,6 @@ def report(
 # --- parts --------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def open_experiment(
-    index: Path | None,
-    output: Path,
-    quiet: bool,
-    *,
-    new: bool = False,
-    check: "Callable[[Index], None]" = lambda _: None,
-    **flags: Any,
-) -> "Iterator[tuple[Index, Experiment]]":
-    """Open an index and an experiment over it, with progress bars.
-
-    Args:
-        index: folder of the index; None: that of the settings.
-        output: folder of the study; created after `check`.
-        quiet: True without progress bars.
-        new: True if the index need not exist yet.
-        check: raises an error if the command cannot succeed with the models of the index.
-        flags: settings by name.
-    """
-    from polygraph.cli.progress import Bars
-    from polygraph.config import load_settings
-    from polygraph.workspace.per_document import FOLDER
-
-    # A folder with an index per document need not have an index of its own.
-    per_document = new or ((index or load_settings({}).index) / FOLDER).is_dir()
-    with (
-        open_index(index, new=per_document, **flags) as opened,
-        Bars(quiet=quiet, spent=lambda: opened.models.calls.spent) as bars,
-    ):
-        check(opened)
-        yield opened, opened.experiment(output, progress=bars)
-
-
-def open_existing(
-    index: Path | None, output: Path, quiet: bool, **flags: Any
-) -> "AbstractContextManager[tuple[Index, Experiment]]":
-    """Open an experiment whose study must exist, so that a mistyped name creates no folder."""
-    from polygraph.evaluate.runs.study_folder import open_study
-
-    return open_experiment(index, open_study(output).path, quiet, **flags)
-
-
 def _questions(study: "Experiment", kind: Any, n: int, seed: int, own: Path | None) -> None:
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.questions.file import read_questions
@@ -351,123 +310,3 @@ def _answer(
 
     indexes = PerDocument(opened, per_document)
     return indexes.answer(study.folder, study.questions(), names, study.progress, options)
-
-
-def _design(protocol: str, trials: int | None, repeats: int | None) -> "JudgingDesign":
-    """Return the design of a protocol; `listwise` has only trials."""
-    from dataclasses import replace
-
-    from polygraph.evaluate.judging.pairwise import DESIGNS, JudgingDesign
-
-    design = DESIGNS.get(protocol) or JudgingDesign(protocol=protocol, repeats=1, trials=1)
-    for name, n in (("trials", trials), ("repeats", repeats)):
-        if n is not None and n < 1:
-            raise BadInput(f"--{name} {n} asks for no judgements. Give at least 1")
-    design = replace(design, trials=trials or design.trials, repeats=repeats or design.repeats)
-    if design.orders == "alternate" and design.trials % 2:
-        raise BadInput(
-            f"--trials {design.trials} is odd, and {protocol} swaps the order in every other trial. Give an even number"
-        )
-    return design
-
-
-def _judge(
-    opened: "Index",
-    study: "Experiment",
-    names: list[str],
-    judges: str | None,
-    design: "JudgingDesign",
-    temperature: float,
-    align: bool | None,
-    tolerance: int,
-    new_answers: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    if dry_run:
-        _count_calls(opened, study, names, judges, design, as_json)
-        return
-    _check_new_answers(design, new_answers)
-    listed = _judges(opened, judges)
-    if design.protocol == "listwise":
-        found = study.judge_lists(listed, methods=names, trials=design.trials, temperature=temperature)
-    else:
-        found = study.judge(
-            listed,
-            design,
-            methods=names,
-            temperature=temperature,
-            align=align,
-            tolerance=tolerance,
-            new_answers=new_answers,
-        )
-    show_result(
-        as_json,
-        {
-            "judgements": len(found),
-            "unusable": sum(bool(j.problem) for j in found),
-            "pairs_discarded": sum(p.how == "discarded" for p in study.folder.aligned()),
-            "judges": [chat.name for chat in listed],
-            "study": str(study.folder.path),
-        },
-    )
-
-
-def _judges(opened: "Index", judges: str | None) -> "list[ChatModel]":
-    """Return the models named by --judge, or the model that answers."""
-    from polygraph.evaluate.runs.study_steps import require_chat
-    from polygraph.models.open import open_chat
-
-    named = [open_chat(opened.settings, name) for name in split_names(judges or "")]
-    return named or [require_chat(opened.models)]
-
-
-def _count_calls(
-    opened: "Index",
-    study: "Experiment",
-    names: list[str],
-    judges: str | None,
-    design: "JudgingDesign",
-    as_json: bool,
-) -> None:
-    """Print the number of calls that judges would take; it needs no model."""
-    from polygraph.cli.render import answer as show
-    from polygraph.evaluate.records import study_pairs
-    from polygraph.evaluate.runs.experiment import n_judge_calls
-
-    chat = opened.models.chat
-    named = split_names(judges or "") or ([chat.name] if chat is not None else [])
-    methods = names or list(dict.fromkeys(a.method for a in study.folder.answers()))
-    n_pairs = len(study_pairs(methods))
-    calls = n_judge_calls(len(study.questions()), len(methods), max(1, len(named)), design, n_pairs=n_pairs)
-    show_result(as_json, {"judge_calls": calls, "judges": named})
-    notes = ["calls written to batch files usually cost half: --batch DIR"]
-    if not named:
-        notes.insert(0, "no chat model is configured; the calls are those of one judge")
-    for note in notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
-
-
-def _check_new_answers(design: "JudgingDesign", new_answers: bool) -> None:
-    if new_answers and design.protocol == "listwise":
-        raise BadInput("--new-answers is for protocols that judge pairs of answers, and listwise does not")
-
-
-def _types(questions: Any) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for question in questions:
-        found[question.type or "no type"] = found.get(question.type or "no type", 0) + 1
-    return found
-
-
-def show_result(as_json: bool, values: dict[str, Any]) -> None:
-    """Print the result of a command as JSON, or one value per line."""
-    from polygraph.cli.render import answer as show
-
-    if as_json:
-        show.as_json(values)
-        return
-    for key, value in values.items():
-        shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
-        shown = ", ".join(shown) if isinstance(shown, list) else shown
-        show.out.print(f"{key.replace('_', ' ')}: {shown}", markup=False, soft_wrap=True)

@@ -37,7 +37,7 @@ def graph(
     from polygraph.store.snapshot import Snapshot
     from polygraph.workspace import graph_picture
     from polygraph.workspace.graph_map import GraphMap
-    from polygraph.workspace.index import open_published
+    from polygraph.workspace.places import open_published
 
     if not (png or svg or html):
         raise BadInput("name the picture, as in: polygraph graph --svg graph.svg")

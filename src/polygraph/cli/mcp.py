@@ -33,7 +33,7 @@ def mcp(
         raise MissingExtra("polygraph mcp", "server") from error
 
     from polygraph.publishing.object_store import url_of
-    from polygraph.workspace.index import refusal_to_write
+    from polygraph.workspace.places import refusal_to_write
 
     settings = ServerSettings(write=write)
     folders = named_folders(index or [])

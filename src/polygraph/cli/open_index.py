@@ -28,7 +28,7 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
     from polygraph.publishing.object_store import url_of
     from polygraph.store.open_store import has_index
     from polygraph.store.postgres.folder import place_of
-    from polygraph.workspace.index import refusal_to_write
+    from polygraph.workspace.places import refusal_to_write
 
     settings = load_settings(flags)
     place = local_folder(folder or settings.index, settings)
@@ -56,7 +56,7 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
 
 def local_folder(place: Path, settings: "Settings") -> Path:
     """Return the folder of an index: of one in a database the local folder, which names the database."""
-    from polygraph.workspace.index import database_folder
+    from polygraph.workspace.places import database_folder
 
     return database_folder(place, settings) or place
 
@@ -113,7 +113,8 @@ def open_for_import(export: Path, folder: Path | None, **flags: Any) -> "Index":
     from polygraph.models.open import open_models
     from polygraph.publishing.object_store import url_of
     from polygraph.store.open_store import calls_of
-    from polygraph.workspace.index import Index, refusal_to_write
+    from polygraph.workspace.index import Index
+    from polygraph.workspace.places import refusal_to_write
 
     manifest = read_export_manifest(export).manifest
     settings = load_settings(flags)

@@ -22,8 +22,8 @@ import numpy as np
 
 from polygraph.arrays import Array, Table, TableBuilder
 from polygraph.errors import IndexUnreadable
-from polygraph.extract.resolution import document_features
 from polygraph.extract.resolution.constraints import Constraints
+from polygraph.extract.resolution.mentions import document_features
 from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.graph.merge.rows import RowKind, Rows, RowsBuilder, read_rows
 from polygraph.graph.reports.sentence_quality import quality, split_sentences

@@ -12,8 +12,8 @@ import numpy as np
 from polygraph.arrays import Array, Table
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.constraints import parse_key
-from polygraph.extract.resolution.name_lists import LISTED
 from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
+from polygraph.extract.resolution.suggestions.name_lists import LISTED
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
 from polygraph.store.protocol import Store

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from polygraph.errors import UnusableReply
-from polygraph.extract.resolution.name_blocks import lists_of
-from polygraph.extract.resolution.name_lists import ListedName
+from polygraph.extract.resolution.suggestions.name_blocks import lists_of
+from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
 from polygraph.store.protocol import Store

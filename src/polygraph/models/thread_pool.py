@@ -1,7 +1,6 @@
 """Map a function over items in a bounded number of threads; calls may be nested."""
 
 import contextvars
-import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,13 +17,6 @@ _LINGER_S = 0.05
 """How long a thread waits for the next item of a caller that prepares items; starting one takes half a millisecond."""
 POLL_S = 0.2
 """How often a waiting main thread wakes up: some systems deliver Ctrl-C only then."""
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def map_in_order(function: Callable[[S], T], items: Iterable[S]) -> list[T]:

@@ -14,7 +14,7 @@ from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
-from polygraph.tasks.parsing.short_replies import printable, without_thinking
+from polygraph.tasks.parsing.short_replies import field_line, printable, without_thinking
 from polygraph.text.tokens import count_tokens
 
 _MAX_ACTIONS = 5
@@ -109,17 +109,17 @@ def parse_step(text: str) -> AgentStep:
             'the reply is not JSON of the form {"thought": "...", "actions": [{"tool": ...}]}', text
         )
     thought = found.get("thought") if isinstance(found, dict) else ""
-    return AgentStep(thought=_line(thought, _THOUGHT_CHARACTERS), actions=tuple(actions[:_MAX_ACTIONS]))
+    return AgentStep(thought=field_line(thought, _THOUGHT_CHARACTERS), actions=tuple(actions[:_MAX_ACTIONS]))
 
 
 def _action(item: Mapping[str, Json]) -> AgentAction:
     argument = item.get("argument")
     return AgentAction(
-        tool=_line(item.get("tool"), _NODE_CHARACTERS),
-        node=_line(item.get("node"), _NODE_CHARACTERS),
+        tool=field_line(item.get("tool"), _NODE_CHARACTERS),
+        node=field_line(item.get("node"), _NODE_CHARACTERS),
         argument=printable(argument).strip()[:_ARGUMENT_CHARACTERS]
         if isinstance(argument, str)
-        else _line(argument, _NODE_CHARACTERS),
+        else field_line(argument, _NODE_CHARACTERS),
     )
 
 
@@ -128,13 +128,7 @@ def _read_thought(text: str) -> str:
     line = next((one for one in without_thinking(text).splitlines() if one.strip()), "")
     if not line:
         raise UnusableReply("the reply was empty", text)
-    return _line(line, _THOUGHT_CHARACTERS)
-
-
-def _line(value: object, max_characters: int) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return " ".join(printable(str(value)).split())[:max_characters]
+    return field_line(line, _THOUGHT_CHARACTERS)
 
 
 def _filled(question: str, transcript: str, form: str) -> tuple[str, str]:

@@ -5,11 +5,11 @@ Each returns the text of the reply. An empty reply that stays empty after the re
 
 from collections.abc import Callable, Mapping, Sequence
 
-from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import FENCES, PromptText, as_data, neutralize, prompt
 from polygraph.records import AnswerForm
+from polygraph.tasks.parsing.free_text import free_text
 from polygraph.text.tokens import count_tokens
 
 NO_ANSWER = "NO ANSWER:"
@@ -84,7 +84,7 @@ def write_answer(
         sample=sample,
     )
     return models.calls.ask(
-        chat, request, _text, stage="answer", method=method, on_text=on_text, on_finish=on_finish
+        chat, request, free_text, stage="answer", method=method, on_text=on_text, on_finish=on_finish
     )
 
 
@@ -127,7 +127,7 @@ def confirm_answer(
         max_output_tokens=_MAX_CONFIRMED_TOKENS,
         time_limit_s=time_limit_s,
     )
-    return models.calls.ask(chat, request, _text, stage="answer", method=method)
+    return models.calls.ask(chat, request, free_text, stage="answer", method=method)
 
 
 def answer_instructions() -> int:
@@ -159,7 +159,7 @@ def lengthen_answer(
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=50 + 3 * n_words
     )
-    more = models.calls.ask(chat, request, _text, stage="align", method=method)
+    more = models.calls.ask(chat, request, free_text, stage="align", method=method)
     return f"{text.rstrip()} {more}"
 
 
@@ -167,7 +167,7 @@ def condense_question(question: str, history: Sequence[ChatTurn], models: Models
     """Rewrite the last question of a conversation so that it is understood without the others; one call."""
     system, user = prompt("condense").fill({"history": _history(history), "question": question})
     request = ChatRequest(messages=(Message("system", system), Message("user", user)), max_output_tokens=200)
-    return models.calls.ask(chat, request, _text, stage="condense")
+    return models.calls.ask(chat, request, free_text, stage="condense")
 
 
 def _history(history: Sequence[ChatTurn]) -> PromptText | str:
@@ -183,9 +183,3 @@ def _history(history: Sequence[ChatTurn]) -> PromptText | str:
         head, newline, rest = text[-_HISTORY_CHARACTERS:].partition("\n")
         text = f"{neutralize(head, labels)}{newline}{rest}"
     return PromptText(as_data(PromptText(text), "conversation") + "\n")
-
-
-def _text(reply: str) -> str:
-    if not reply.strip():
-        raise UnusableReply("the reply was empty", reply)
-    return reply.strip()

@@ -16,6 +16,7 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.models.thread_pool import map_in_order
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Json
+from polygraph.tasks.parsing.free_text import free_text
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import printable
 
@@ -99,7 +100,7 @@ def summarise_sources(sources: str, chat: ChatModel, calls: Calls) -> str:
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=2 * _GIST_WORDS
     )
-    return calls.ask(chat, request, _text, stage=_STAGE)
+    return calls.ask(chat, request, free_text, stage=_STAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,12 +202,6 @@ def _question(text: str) -> str:
     if len(asked) < _MIN_CHARACTERS:
         raise UnusableReply('the reply is not JSON of the form {"question": "..."}', text)
     return asked
-
-
-def _text(text: str) -> str:
-    if not text.strip():
-        raise UnusableReply("the reply was empty", text)
-    return text.strip()
 
 
 def _users(text: str, n_users: int, n_tasks: int) -> list[tuple[str, list[str]]]:

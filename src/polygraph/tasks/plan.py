@@ -18,7 +18,7 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import neutralize, prompt, without_chat_markers
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
-from polygraph.tasks.parsing.short_replies import printable
+from polygraph.tasks.parsing.short_replies import field_line
 from polygraph.text.words import phrases, stem, words
 
 OPERATORS = frozenset({"retrieve", "filter", "sort", "count", "sum", "compare", "math", "deduce", "output"})
@@ -264,10 +264,7 @@ def _step(item: Mapping[str, Json], operator: str, n: int) -> PlanStep:
 
 
 def _text(item: Mapping[str, Json], name: str) -> str:
-    value = item.get(name)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return " ".join(printable(str(value)).split())[:_MAX_CHARACTERS]
+    return field_line(item.get(name), _MAX_CHARACTERS)
 
 
 def _slot(item: Mapping[str, Json], name: str) -> str:

@@ -16,7 +16,7 @@ from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Messag
 from polygraph.prompts import PromptText, as_data, one_line, prompt
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.parsing.json_repair import repair_json
-from polygraph.tasks.parsing.short_replies import printable
+from polygraph.tasks.parsing.short_replies import field_line, field_text
 from polygraph.text.words import STOP_WORDS, content_stems, phrases
 
 OnReply: TypeAlias = Callable[[ChatReply], None]
@@ -121,8 +121,8 @@ def parse_path_answer(text: str) -> PathAnswer:
     found = repair_json(text)
     if not isinstance(found, dict) or not {"short", "answer"} & found.keys():
         raise UnusableReply(f"the reply is not {_ANSWER_FORM}", text)
-    short = " ".join(printable(_text(found.get("short"))).split())[:_MAX_SHORT_CHARACTERS]
-    answer = printable(_text(found.get("answer"))).strip()
+    short = field_line(found.get("short"), _MAX_SHORT_CHARACTERS)
+    answer = field_text(found.get("answer")).strip()
     if answer.startswith(NO_ANSWER):
         return PathAnswer(short="", text=answer)
     return PathAnswer(short=short or answer[:_MAX_SHORT_CHARACTERS], text=answer or short)
@@ -139,7 +139,7 @@ def parse_query(text: str) -> str:
     """
     found = repair_json(text)
     value = found.get("query") if isinstance(found, dict) else None
-    query = " ".join(printable(_text(value)).split())[:_MAX_QUERY_CHARACTERS]
+    query = field_line(value, _MAX_QUERY_CHARACTERS)
     if not query:
         raise UnusableReply(f"the reply is not {_QUERY_FORM}", text)
     return query
@@ -193,10 +193,6 @@ def _by_rule(action: Action, question: str, context: str) -> str:
     # Ties: the name that occurs first.
     best = max(named, key=lambda text: named[text], default="")
     return f"{core} {best}".strip()
-
-
-def _text(value: object) -> str:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
 def _schema(*names: str) -> dict[str, Any]:

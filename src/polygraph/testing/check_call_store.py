@@ -15,7 +15,7 @@ from polygraph.models.call_store import (
     open_call_store,
 )
 from polygraph.models.protocols import ChatReply, Likelihood
-from polygraph.testing.check_tables import expect
+from polygraph.testing.table_checks.expect import expect
 
 OpenCalls: TypeAlias = Callable[[], CallStore]
 """Opens the tables of calls of one place, each time with a connection of its own."""

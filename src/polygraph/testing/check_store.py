@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 
 from polygraph.store.generations import begin_write, finish_write
 from polygraph.store.protocol import Store, StoreReader
-from polygraph.testing.check_tables import TABLE_CHECKS, expect
 from polygraph.testing.store_records import put_document
+from polygraph.testing.table_checks import TABLE_CHECKS
+from polygraph.testing.table_checks.expect import expect
 
 OpenStore: TypeAlias = Callable[[Path, Literal["read", "write"]], Store]
 """Opens the store of a folder; ``write`` creates it if it is not there."""

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.extract.resolution.name_blocks import in_common, lists_of
-from polygraph.extract.resolution.name_lists import ListedName
 from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.extract.resolution.resolve import resolve
+from polygraph.extract.resolution.suggestions.name_blocks import in_common, lists_of
+from polygraph.extract.resolution.suggestions.name_lists import ListedName
 
 
 def name(n, group="people", clues=(), size=1):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
 from polygraph.extract.resolution import resolve as resolve_module
-from polygraph.extract.resolution.attributes import Attributes
-from polygraph.extract.resolution.blocking import one_edit_pairs
 from polygraph.extract.resolution.disambiguation import splitting
 from polygraph.extract.resolution.disambiguation.conflicts import any_contradict
+from polygraph.extract.resolution.evidence.attributes import Attributes
+from polygraph.extract.resolution.merging.blocking import one_edit_pairs
 from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
 from polygraph.extract.resolution.resolve import resolve
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from polygraph.errors import UnusableReply
-from polygraph.extract.resolution.name_lists import ListedName
+from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.indexing.suggested_pairs import listed_at_most
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.store.database import SqliteStore

@@ -9,10 +9,11 @@ co-occurrence. Descriptions are sentences of the text.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from polygraph.execution.cores import n_cores
 from polygraph.execution.protocol import Executor
 from polygraph.extract.locate import ChunkMap
 from polygraph.extract.nlp import dependency_trees
-from polygraph.extract.nlp.workers import LocalExecutor, Outcome, Task, extract_texts, n_cores
+from polygraph.extract.nlp.workers import LocalExecutor, Outcome, Task, extract_texts
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
 from polygraph.text.language import detect_language, has_capitals
 

@@ -5,6 +5,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
+from polygraph.text.surrogates import replace_surrogates
+
 MAX_CHARS = 10_000
 """Longest paragraph; bounds the memory of the parser."""
 
@@ -12,7 +14,6 @@ _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*|\n(?=[ \t]*(?:[-*+•|>]|\d{1,3}[.)]|#
 _SPACE = re.compile(r"\s+")
 # No written word is this long; encoded data is, and it is expensive to parse.
 _RUN = re.compile(r"\S{200,}")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPEAKER = re.compile(r"[ \t]*[^\W\d][\w .'’-]{0,30}:\s")
 _END = re.compile(r"[.!?:;。！？…][\"'”’)\]]*\s*$")
 
@@ -48,7 +49,7 @@ def split_paragraphs(text: str) -> list[Paragraph]:
     >>> text[second.origin(18):second.origin_end(24)]
     'stormy'
     """
-    text = _RUN.sub(lambda match: " " * len(match.group()), _SURROGATE.sub("\ufffd", text))
+    text = _RUN.sub(lambda match: " " * len(match.group()), replace_surrogates(text))
     found: list[Paragraph] = []
     begin = 0
     for gap in _PARAGRAPH.finditer(text):

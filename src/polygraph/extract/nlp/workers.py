@@ -48,13 +48,6 @@ _BOOT = (
 )
 
 
-def n_cores() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def serve(extract: Callable[[Sequence[Task]], list[Outcome]]) -> None:
     """Run the main loop of a worker: process batches until the input ends."""
     out = os.fdopen(os.dup(1), "wb")

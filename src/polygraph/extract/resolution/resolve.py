@@ -1,21 +1,4 @@
-"""Entity resolution: which mentions are one entity.
-
-The result is a pure function of the set of mentions. Stages, from certain to uncertain:
-
-1. *Same name* (`document_features`). Names with the same base name are one cluster; titles, ``Jr.`` and legal forms
-   do not count.
-2. *Aliases* (`aliases`, `surnames`). A surname, given name, initials or acronym stands for the only longer
-   name of the same document that fits. A bare surname merges across documents only if one person in the corpus has it.
-3. *Disambiguation* (`attributes`, `disambiguation`). A cluster is split where attributes conflict: gender, elder and
-   younger, years of birth, officer and clergyman, person and ship, occupations in different contexts. Without
-   a conflict it stays one entity.
-4. *Forms of one name* (`transliteration`, `name_variants`, `qualified_names`, `short_names`), on rows of a model. Other
-   scripts, initials, names without their place or noun, surnames: the form proposes, what both have in common decides.
-5. *Spelling variants* (`blocking`, `spelling_variants`). Names that differ in hyphens, accents or plural merge; names
-   one edit apart merge if they share context names; with `embed`, similar names with similar vectors merge. Names that
-   differ in a number, a given name or an opposite never do.
-6. *Constraints* (`constraints`, `must_link`). Cannot-link and must-link decisions of the user override all other rules.
-"""
+"""The stages of entity resolution in order, and the names of the entities."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,16 +7,18 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from polygraph.arrays import Array, Table, TableBuilder, distinct
-from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.clusters.cluster import Cluster
+from polygraph.extract.resolution.clusters.merger import Comparison, Merger, merge_equated
 from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.disambiguation import cluster_by_name
-from polygraph.extract.resolution.document_features import COLUMNS, extract_features
-from polygraph.extract.resolution.mention_table import MentionTable
-from polygraph.extract.resolution.merger import Comparison, Merger, merge_equated
-from polygraph.extract.resolution.must_link import merge_must_links
-from polygraph.extract.resolution.name_lists import Suggest, suggest_listed
-from polygraph.extract.resolution.name_variants import merge_name_variants
-from polygraph.extract.resolution.qualified_names import merge_qualified_names
+from polygraph.extract.resolution.mentions.document_features import COLUMNS, extract_features
+from polygraph.extract.resolution.mentions.mention_table import MentionTable
+from polygraph.extract.resolution.merging.must_link import merge_must_links
+from polygraph.extract.resolution.merging.name_variants import merge_name_variants
+from polygraph.extract.resolution.merging.qualified_names import merge_qualified_names
+from polygraph.extract.resolution.merging.short_names import LongNames, merge_short_names
+from polygraph.extract.resolution.merging.spelling_variants import merge_spelling_variants
+from polygraph.extract.resolution.merging.transliteration import merge_transliterations
 from polygraph.extract.resolution.records import (
     RULES,
     Mention,
@@ -44,10 +29,8 @@ from polygraph.extract.resolution.records import (
     ResolvedRows,
     SplitEntity,
 )
-from polygraph.extract.resolution.short_names import LongNames, merge_short_names
-from polygraph.extract.resolution.spelling_variants import merge_spelling_variants
-from polygraph.extract.resolution.suggestions import suggest_pairs
-from polygraph.extract.resolution.transliteration import merge_transliterations
+from polygraph.extract.resolution.suggestions.corpus_pairs import suggest_pairs
+from polygraph.extract.resolution.suggestions.name_lists import Suggest, suggest_listed
 from polygraph.models.protocols import Vectors
 from polygraph.text.normalize import normalize_name
 

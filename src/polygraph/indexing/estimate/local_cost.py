@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 from math import ceil
 
+from polygraph.execution.cores import n_cores
 from polygraph.extract.nlp import extractor as nlp
-from polygraph.extract.nlp.workers import n_cores
 from polygraph.indexing.estimate.corpus import sample
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.models.retry import is_local

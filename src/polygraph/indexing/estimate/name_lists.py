@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from polygraph.errors import UnusableReply
-from polygraph.extract.resolution.name_blocks import lists_of
-from polygraph.extract.resolution.name_lists import ListedName
+from polygraph.extract.resolution.suggestions.name_blocks import lists_of
+from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
 from polygraph.indexing.suggested_pairs import line_of, listed_at_most, pairs_of

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygraph.extract.resolution.name_lists import Suggest
 from polygraph.extract.resolution.records import Mention, Resolution
 from polygraph.extract.resolution.resolve import resolve
+from polygraph.extract.resolution.suggestions.name_lists import Suggest
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.merge.view import GraphView, merge

@@ -18,9 +18,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from polygraph.errors import BadInput, MissingExtra, StorageFailed
+from polygraph.execution.cores import n_cores
 from polygraph.models.protocols import ChatReply, ChatRequest
 from polygraph.models.providers.weights import ModelFile, default_cache, find, sha256_of, verify
-from polygraph.models.thread_pool import cores
 from polygraph.models.transport import TransportError
 
 DEFAULT_OUTPUT_TOKENS = 1024
@@ -248,7 +248,7 @@ class GgufChat:
         self._adapter = None if adapter is None else locate_adapter(adapter)
         plain = f"gguf:{model if str(model) in GGUF_MODELS else self._path.stem}"
         self._name = plain if self._adapter is None else f"{plain}+{sha256_of([self._adapter])[:16]}"
-        self._threads = threads or cores()
+        self._threads = threads or n_cores()
         self._context_tokens = context_tokens
         self._lock = threading.Lock()
         self._server: Any = None

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.errors import MissingExtra
+from polygraph.execution.cores import n_cores
 from polygraph.models.protocols import TextKind, Vectors
 from polygraph.models.providers.weights import ModelFile, locate
-from polygraph.models.thread_pool import cores
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class _OnnxModel:
             raise MissingExtra(name, "local")
         self._files = model, tokenizer
         self._max_pair_tokens = max_pair_tokens
-        self._threads = threads or cores()
+        self._threads = threads or n_cores()
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any, ThreadPoolExecutor] | None = None
 

@@ -7,9 +7,10 @@ untrusted, so each parser is a single pass, linear in the length of the text. JS
 import re
 from math import isnan
 
+from polygraph.text.surrogates import replace_surrogates
+
 _THINK = re.compile(r"\s*<(think|thinking|reasoning)>", re.I)
 _THINK_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 # Control and invisible direction characters; tab and newlines are not among them.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
@@ -28,7 +29,27 @@ def printable(text: str) -> str:
     """
     if text.isascii():  # in a tenth of the time of the patterns
         return text.encode("ascii").translate(None, _ASCII_CONTROL).decode("ascii")
-    return _CONTROL.sub("", _SURROGATE.sub("\ufffd", text))
+    return _CONTROL.sub("", replace_surrogates(text))
+
+
+def field_text(value: object) -> str:
+    """Return a text or number of a JSON reply as printable text; empty for anything else.
+
+    >>> field_text("Vane"), field_text(1871), field_text(True), field_text(None)
+    ('Vane', '1871', '', '')
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return printable(str(value))
+
+
+def field_line(value: object, max_characters: int) -> str:
+    r"""Return a text or number of a JSON reply on one line, cut to a length; empty for anything else.
+
+    >>> field_line("keeper of\n the light", 12), field_line(["Vane"], 12)
+    ('keeper of th', '')
+    """
+    return " ".join(field_text(value).split())[:max_characters]
 
 
 def without_thinking(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.tasks.parsing.json_repair import repair_json
-from polygraph.tasks.parsing.short_replies import printable
+from polygraph.tasks.parsing.short_replies import field_line
 
 
 def parse_text_lists(
@@ -50,8 +50,6 @@ def _texts(value: object, characters: int) -> tuple[str, ...]:
         return ()
     kept: dict[str, str] = {}
     for item in value:
-        if isinstance(item, str | int | float) and not isinstance(item, bool):
-            one = " ".join(printable(str(item)).split())[:characters]
-            if one:
-                kept.setdefault(one.casefold(), one)
+        if line := field_line(item, characters):
+            kept.setdefault(line.casefold(), line)
     return tuple(kept.values())

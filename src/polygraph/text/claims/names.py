@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
+from polygraph.text.claims.common_knowledge import is_common_knowledge
 from polygraph.text.claims.folding import plain, without_case
-from polygraph.text.claims.general_names import is_general
 from polygraph.text.claims.numbers import found_numbers
 from polygraph.text.claims.repeats import repeated
 from polygraph.text.language import detect_language
@@ -49,7 +49,9 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         and not SENTENCE_START.search(claim[: match.start()])
     ]
     there = {plain(word) for word in set(WORD.findall(known))} if names else set()
-    names = [m for m in names if plain(m.group()) not in there and not is_general(plain(m.group()), there)]
+    names = [
+        m for m in names if plain(m.group()) not in there and not is_common_knowledge(plain(m.group()), there)
+    ]
     if not names:
         return _other_bearer(claim, known, elsewhere)
     # A claim may be too short to show its language.

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from polygraph.extract.resolution.attributes import Attributes
-from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.clusters.cluster import Cluster
 from polygraph.extract.resolution.disambiguation.doubtful import clusters_by_document, split_doubtful
 from polygraph.extract.resolution.disambiguation.splitting import split_group
-from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.evidence.attributes import Attributes
+from polygraph.extract.resolution.mentions.mention_table import MentionTable
 
 __all__ = ["cluster_by_name"]
 

@@ -1,14 +1,14 @@
 """Greedy assignment: each mention of a name joins the cluster that it fits best, or starts one."""
 
-from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.resolution.clusters.merger import CONSTRAINT
 from polygraph.extract.resolution.disambiguation.conflicts import (
     conflict_between,
     doubt_about,
     evidence_for,
 )
 from polygraph.extract.resolution.disambiguation.mentions import GrowingCluster, MentionFeatures
-from polygraph.extract.resolution.mention_table import MentionTable
-from polygraph.extract.resolution.merger import CONSTRAINT
+from polygraph.extract.resolution.evidence.attributes import Attributes
+from polygraph.extract.resolution.mentions.mention_table import MentionTable
 
 _MAX_ENTITIES_PER_NAME = 50
 """Clusters of one name; with so many, a mention that fits none joins the best."""

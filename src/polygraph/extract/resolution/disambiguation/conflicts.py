@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from itertools import combinations
 
-from polygraph.extract.resolution.attributes import STEM, Attributes
+from polygraph.extract.resolution.clusters.merger import CONSTRAINT, STATED
 from polygraph.extract.resolution.disambiguation.mentions import GrowingCluster, MentionFeatures
-from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, TYPE_WORDS
-from polygraph.extract.resolution.mention_table import MentionTable
-from polygraph.extract.resolution.merger import CONSTRAINT, STATED
-from polygraph.extract.resolution.name_parts import fold
+from polygraph.extract.resolution.evidence.attributes import STEM, Attributes
+from polygraph.extract.resolution.mentions.mention_table import MentionTable
+from polygraph.extract.resolution.names.name_parts import fold
+from polygraph.extract.resolution.vocabulary.kinds import CLASS_OF_NOUN, TYPE_WORDS
 
 _CLASS_STEMS = frozenset(fold(word)[:STEM] for word in TYPE_WORDS | CLASS_OF_NOUN.keys())
 """Stems of words that say of which kind a thing is, as all of its name are."""

@@ -5,11 +5,11 @@ from collections import defaultdict
 import numpy as np
 
 from polygraph.arrays import Array
-from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.clusters.cluster import Cluster
 from polygraph.extract.resolution.disambiguation.assignment import assign
 from polygraph.extract.resolution.disambiguation.mentions import GrowingCluster, mentions_of
-from polygraph.extract.resolution.general_names import is_general
-from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.mentions.mention_table import MentionTable
+from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
 
 _MAX_PEOPLE = 3
 """Clusters into which a doubtful name is split at most."""
@@ -25,7 +25,7 @@ def split_doubtful(base: str, group: Array, table: MentionTable) -> tuple[list[C
 
     None if there is one only, or so many that the name is a common one.
     """
-    if is_general(base):
+    if is_general_noun(base):
         local = clusters_by_document(base, group, table)
         return (local, _GENERAL) if 1 < len(local) <= _MAX_PEOPLE else None
     mentions = mentions_of(base, group, table.attribute_ids[group], table)

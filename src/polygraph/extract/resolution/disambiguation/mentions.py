@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from polygraph.arrays import Array
-from polygraph.extract.resolution.attributes import Attributes
-from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.clusters.cluster import Cluster
 from polygraph.extract.resolution.constraints import ConstraintKey
-from polygraph.extract.resolution.mention_table import MentionTable
-from polygraph.extract.resolution.name_parts import NameParts
+from polygraph.extract.resolution.evidence.attributes import Attributes
+from polygraph.extract.resolution.mentions.mention_table import MentionTable
+from polygraph.extract.resolution.names.name_parts import NameParts
 
 
 @dataclass(slots=True)

@@ -8,12 +8,12 @@ from itertools import combinations
 import numpy as np
 
 from polygraph.arrays import Array, distinct
-from polygraph.extract.resolution.attributes import Attributes
-from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.clusters.cluster import Cluster
 from polygraph.extract.resolution.disambiguation.assignment import assign, n_distinguishing
 from polygraph.extract.resolution.disambiguation.conflicts import any_contradict, contradict
 from polygraph.extract.resolution.disambiguation.mentions import MentionFeatures, mentions_of
-from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.evidence.attributes import Attributes
+from polygraph.extract.resolution.mentions.mention_table import MentionTable
 
 _MAX_PAIRWISE = 40
 """Above this many distinct attribute sets, mentions are assigned greedily without comparing all pairs first."""

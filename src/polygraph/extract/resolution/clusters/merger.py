@@ -1,0 +1,357 @@
+"""Merging of clusters under constraints, with a record of each decision."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+
+import numpy as np
+
+from polygraph.arrays import Array, distinct
+from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
+from polygraph.extract.resolution.clusters.cluster import Cluster
+from polygraph.extract.resolution.evidence.attributes import IN_CONTEXT, STEM, TITLE_IN_FULL, Attributes
+from polygraph.extract.resolution.evidence.statements import EQUATES, LISTED
+from polygraph.extract.resolution.mentions.mention_table import MentionTable
+from polygraph.extract.resolution.names.given_name_conflict import given_names_conflict
+from polygraph.extract.resolution.records import Decision, Rule
+from polygraph.extract.resolution.vocabulary.kinds import kind_of_type, kinds_conflict
+
+CONSTRAINT = "constraint of the user"
+STATED = "related as two in one text"
+TYPES = "types"
+_UNMARRIED = frozenset(
+    ["miss", "fräulein", "señorita", "signorina", "mademoiselle", "mlle", "frøken", "fröken"]
+)
+_STRICT_TYPES = frozenset(["date", "quantity", "event"])
+"""Types that only merge with their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two clusters that were compared and not merged, by their numbers."""
+
+    first: int
+    second: int
+    decision: Decision
+    rule: str
+    score: float
+    evidence: str
+
+
+class Merger:
+    """Union-find over clusters: what cannot be one entity is not merged.
+
+    Args:
+        clusters: in order; changed in place.
+        table: the table of their rows.
+        reasons: why base names were split, by base name: their clusters stay apart.
+        doubts: why base names were split only to ask a model.
+        asks: whether a model is asked about what little speaks for.
+    """
+
+    def __init__(
+        self,
+        clusters: list[Cluster],
+        table: MentionTable,
+        reasons: Mapping[str, str] | None = None,
+        *,
+        doubts: Mapping[str, str] | None = None,
+        asks: bool = False,
+    ) -> None:
+        self.clusters, self.table, self.asks = clusters, table, asks
+        self.doubts = doubts or {}
+        """Why base names were parted only to ask a model, by base name."""
+        self._reasons = reasons or {}
+        self._split: dict[int, set[str]] = {
+            n: {cluster.base} for n, cluster in enumerate(clusters) if cluster.base in self._reasons
+        }
+        self.comparisons: list[Comparison] = []
+        self.n_merges = 0
+        """Clusters that were merged into others: as long as it stays the same, a rule finds what it found before."""
+        self._presumed: set[frozenset[int]] = set()
+        self._windows_of: dict[int, tuple[int, Array]] = {}
+        """Windows of clusters that are compared, each with the size that the cluster had."""
+        self._names_by_cluster: dict[int, tuple[int, frozenset[str]]] = {}
+        """Base names of these clusters, in the same way."""
+        self._parent = list(range(len(clusters)))
+        self._cluster_of_row = np.zeros(len(table), dtype=np.int32)
+        self._apart: dict[int, set[int]] = defaultdict(set)
+        for n, cluster in enumerate(clusters):
+            self._cluster_of_row[cluster.rows] = n
+        for row, others in table.apart_rows.items():
+            self._apart[int(self._cluster_of_row[row])] |= others
+        by_base: dict[str, list[int]] = defaultdict(list)
+        for n, cluster in enumerate(clusters):
+            by_base[cluster.base].append(n)
+        self.numbers = by_base
+        """The clusters of each base name before any merge."""
+        self._same_as = np.arange(len(table.bases), dtype=np.int32)
+        """For each base name, a name of the same entity: equal for names that were merged."""
+        self._named_alike: dict[int, list[int]] = {}
+
+    def root(self, n: int) -> int:
+        """Return the cluster that a cluster was merged into, or itself."""
+        parent = self._parent
+        while parent[n] != n:
+            parent[n] = parent[parent[n]]
+            n = parent[n]
+        return n
+
+    def cluster_of_row(self, row: int) -> int:
+        """Return the cluster that a row is in."""
+        return self.root(int(self._cluster_of_row[row]))
+
+    def roots(self, bases: Sequence[str]) -> list[int]:
+        """Return the clusters of some base names, ascending, each once."""
+        return sorted({self.root(n) for base in bases for n in self.numbers.get(base, ())})
+
+    def soft_splits(self) -> list[tuple[str, str]]:
+        """Return the base names that were split by what differs in different contexts only, each with the reason."""
+        return [
+            (base, reason) for base, reason in sorted(self._reasons.items()) if reason.endswith(IN_CONTEXT)
+        ]
+
+    def conflict(
+        self, a: int, b: int, *, unrelated: bool = False, namesakes: bool = False
+    ) -> tuple[str, str]:
+        """Return the rule by which two clusters are not one entity and its evidence, or two empty strings.
+
+        Args:
+            a: a cluster.
+            b: another one.
+            unrelated: see `Attributes.conflict`.
+            namesakes: whether that they were parted as namesakes does not count.
+        """
+        left, right = self.clusters[a], self.clusters[b]
+        if self.table.constraints.forbid(left.constraint_keys, right.constraint_keys):
+            return "user", CONSTRAINT
+        if any(self.cluster_of_row(row) == b for row in self._apart.get(a, ())):
+            return "statement", STATED
+        if not namesakes and (both := self._split.get(a, set()) & self._split.get(b, set())):
+            return "attributes", self._reasons[min(both)]
+        types = {left.majority_type(), right.majority_type()}
+        kinds_known = self.table.by_model and left.attributes.kind and right.attributes.kind
+        if len(types) > 1 and types & _STRICT_TYPES and "" not in types and not kinds_known:
+            return TYPES, " and ".join(sorted(types))
+        if self.table.by_model:
+            kinds = [kind_of_type(type_) for type_ in sorted(types)]
+            if kinds_conflict(kinds[0], kinds[-1]):
+                return TYPES, " and ".join(sorted(types))
+        elif len(types) > 1 and "" not in types:
+            return TYPES, " and ".join(sorted(types))
+        conflict = left.attributes.conflict(right.attributes, unrelated=unrelated)
+        return ("attributes", conflict) if conflict else ("", "")
+
+    def merge(
+        self, a: int, b: int, rule: Rule, score: float, evidence: str, *, unrelated: bool = False
+    ) -> bool:
+        """Merge two clusters unless something conflicts, and return whether they are one.
+
+        The larger keeps its base name.
+        """
+        a, b = self.root(a), self.root(b)
+        if a == b or frozenset((a, b)) in self._presumed:
+            return True
+        why, conflict = self.conflict(a, b, unrelated=unrelated)
+        if why:
+            self.comparisons.append(Comparison(a, b, "apart", why, 0.9, conflict))
+            return False
+        larger, smaller = sorted((a, b), key=lambda n: (-self.clusters[n].size, self.clusters[n].base, n))
+        if rule in ("alias in document", "acronym", "short name"):
+            # The longer name is the better one, however rare.
+            larger, smaller = sorted(
+                (a, b), key=lambda n: (-len(self.clusters[n].base), self.clusters[n].base, n)
+            )
+        self.table.record_merge(
+            self.clusters[smaller].rows, rule, round(score, 4), evidence=evidence, at_most=True
+        )
+        self._parent[smaller] = larger
+        self.n_merges += 1
+        self._record_same_name(self.clusters[smaller].base, self.clusters[larger].base)
+        self.clusters[larger].merge(self.clusters[smaller])
+        if smaller in self._split:
+            self._split[larger] = self._split.get(larger, set()) | self._split.pop(smaller)
+        if smaller in self._apart:
+            self._apart[larger] |= self._apart.pop(smaller)
+        return True
+
+    def same_as(self, base: int) -> int:
+        """Return the number that all base names of one entity share, for the number of a base name."""
+        return int(self._same_as[base])
+
+    def _record_same_name(self, base: str, other: str) -> None:
+        """Let two base names count as one context name if each has one cluster only."""
+        if base == other or len(self.numbers[base]) > 1 or len(self.numbers[other]) > 1:
+            return
+        first, second = (int(self._same_as[bisect_left(self.table.bases, name)]) for name in (base, other))
+        if first != second:
+            moved = self._named_alike.pop(first, [first])
+            self._same_as[moved] = second
+            self._named_alike.setdefault(second, [second]).extend(moved)
+
+    def are_presumed_one(self, numbers: Sequence[int]) -> bool:
+        """Return whether clusters are one, or bear one name and were parted only to ask a model."""
+        bases = {self.clusters[self.root(n)].base for n in numbers}
+        return len(numbers) == 1 or (len(bases) == 1 and bases <= self.doubts.keys())
+
+    def presume(
+        self, a: int, b: int, rule: Rule, score: float, evidence: str, *, unrelated: bool = False
+    ) -> bool:
+        """Merge two clusters as `merge` does, or only propose it where a model is asked; return whether it is done."""
+        if not self.asks:
+            return self.merge(a, b, rule, score, evidence, unrelated=unrelated)
+        a, b = self.root(a), self.root(b)
+        why, conflict = self.conflict(a, b, unrelated=unrelated)
+        if a != b and frozenset((a, b)) not in self._presumed:
+            if not why:
+                self._presumed.add(frozenset((a, b)))
+            self.comparisons.append(
+                Comparison(a, b, "apart", why, 0.9, conflict)
+                if why
+                else Comparison(a, b, "presumed", rule, score, evidence)
+            )
+        return not why
+
+    def has_presumed(self, n: int) -> bool:
+        """Return whether a cluster is presumed to be one with another."""
+        return any(n in pair for pair in self._presumed)
+
+    def keep_apart(self, a: int, b: int) -> None:
+        """Record why two clusters that a rule compared are not one entity, if anything conflicts."""
+        why, conflict = self.conflict(a, b)
+        if why:
+            self.comparisons.append(Comparison(a, b, "apart", why, 0.9, conflict))
+
+    def leave_undecided(self, a: int, b: int, rule: str, evidence: str) -> None:
+        """Record two clusters that a rule suggests to merge without enough evidence."""
+        self.comparisons.append(Comparison(self.root(a), self.root(b), "undecided", rule, 0.5, evidence))
+
+    def shared_context(self, a: int, b: int) -> list[str]:
+        """Return the names that co-occur with both clusters, ascending, without their own."""
+        left, right = self.clusters[self.root(a)], self.clusters[self.root(b)]
+        first, second = (distinct(self._same_as[cluster.context_ids()]) for cluster in (left, right))
+        shared = np.intersect1d(first, second, assume_unique=True)
+        own = {int(self._same_as[bisect_left(self.table.bases, cluster.base)]) for cluster in (left, right)}
+        return sorted(self.table.bases[n] for n in shared.tolist() if n not in own)
+
+    def side_by_side(self, a: int, b: int) -> bool:
+        """Return whether one window names both clusters."""
+        first, second = (self._windows(self.root(n)) for n in (a, b))
+        return bool(len(np.intersect1d(first, second, assume_unique=True)))
+
+    def _windows(self, n: int) -> Array:
+        size, found = self._windows_of.get(n, (0, None))
+        if found is None or size != self.clusters[n].size:
+            found = self.table.windows(self.clusters[n].rows)
+            self._windows_of[n] = (self.clusters[n].size, found)
+        return found
+
+    def evidence(self, a: int, b: int) -> tuple[float, str]:
+        """Return the amount of evidence that two clusters are one entity, 0 for none, and a text that names it."""
+        left, right = self.clusters[self.root(a)].attributes, self.clusters[self.root(b)].attributes
+        listed = self.side_by_side(a, b)
+        names = [] if listed else self.shared_context(a, b)
+        is_common = {name: bool(self.table.is_common[bisect_left(self.table.bases, name)]) for name in names}
+        names.sort(key=lambda name: (is_common[name], name))
+        n_common = sum(is_common.values())
+        polite = MALE_TITLES | FEMALE_TITLES
+        offices = (_offices(left) & _offices(right)) - polite
+        places = (left.within | left.regions) & (right.within | right.regions)
+        years = left.years & right.years
+        near = (
+            bool(left.years and right.years) and min(abs(x - y) for x in left.years for y in right.years) <= 2
+        )
+        # Two names of one text share its words, one person or not.
+        words: frozenset[str] = frozenset() if listed else left.words & right.words
+        if not offices and _is_strange(left, right):
+            return 0.0, ""
+        # Much is said of a large cluster, some of it by chance the same.
+        common = 2.0 * min(len(names) - n_common, 3) + 0.5 * min(n_common, 3) + min(len(words), 3)
+        size = max(self.clusters[self.root(n)].size for n in (a, b))
+        score = (
+            common / (1 + 0.5 * log2(size))
+            + (
+                3
+                if offices
+                else 2
+                if _is_said_of(left, right)
+                else 1.5 * bool(_fields(left) & _fields(right))
+            )
+            + 2 * bool(places)
+            + bool(left.classes & right.classes)
+            + 2 * (left.married == right.married == "yes")
+            + (1.5 if years else 0.75 * near)
+        )
+        found = [
+            *names[:3],
+            *sorted(offices)[:2],
+            *sorted(places)[:2],
+            *map(str, sorted(years)[:2]),
+            *sorted(words)[:3],
+        ]
+        return score, "both with " + ", ".join(
+            found
+        ) if found else "years close to each other" if near else ""
+
+    def given_names_conflict(self, a: int, b: int) -> bool:
+        """Return whether two clusters of rows of a model are people of one surname with different given names."""
+        clusters = [self.clusters[self.root(n)] for n in (a, b)]
+        if not self.table.by_model or any(kind_of_type(c.majority_type()) != "person" for c in clusters):
+            return False
+        return given_names_conflict(*(self._names_of(self.root(n)) for n in (a, b)))
+
+    def _names_of(self, n: int) -> frozenset[str]:
+        size, found = self._names_by_cluster.get(n, (0, frozenset()))
+        if size != self.clusters[n].size:
+            rows = self.table.first_of_each_spelling(self.clusters[n].rows)
+            found = frozenset(self.table.base(row) for row in rows)
+            self._names_by_cluster[n] = (self.clusters[n].size, found)
+        return found
+
+    def same_kind(self, a: int, b: int) -> bool:
+        """Return whether the types of two clusters are of one kind, or one of them says nothing."""
+        kinds = {kind_of_type(self.clusters[self.root(n)].majority_type()) for n in (a, b)} - {""}
+        return len(kinds) < 2
+
+    def remaining(self) -> list[Cluster]:
+        """Return the clusters that were not merged into others, in order."""
+        return [cluster for n, cluster in enumerate(self.clusters) if self._parent[n] == n]
+
+
+def _is_strange(a: Attributes, b: Attributes) -> bool:
+    """Return whether one has an office before the name, and the other is called Miss and never by an office."""
+    polite = MALE_TITLES | FEMALE_TITLES
+    return any(
+        bool(x.titles - polite) and bool(y.titles & _UNMARRIED) and not _offices(y) - polite
+        for x, y in ((a, b), (b, a))
+    )
+
+
+def _is_said_of(a: Attributes, b: Attributes) -> bool:
+    """Return whether the title of one occurs in what is said of the other."""
+    polite = MALE_TITLES | FEMALE_TITLES
+    return any(title[:STEM] in y.words for x, y in ((a, b), (b, a)) for title in x.titles - polite)
+
+
+def _fields(attributes: Attributes) -> frozenset[str]:
+    """Return the fields of titles and occupations."""
+    known = (FIELD_OF_OCCUPATION.get(word, "") for word in _offices(attributes))
+    return frozenset(field for field in known if field)
+
+
+def _offices(attributes: Attributes) -> frozenset[str]:
+    """Return titles and occupations in English."""
+    words = attributes.titles | attributes.occupations
+    return frozenset(TITLE_IN_FULL.get(word, ENGLISH_OCCUPATION.get(word, word)) for word in words)
+
+
+def merge_equated(merger: Merger) -> None:
+    """Merge the names that a text says are one (``was renamed``), wherever they occur."""
+    for first, second, link, predicate in merger.table.links:
+        a, b = merger.cluster_of_row(first), merger.cluster_of_row(second)
+        if link == EQUATES:
+            merger.merge(a, b, "equated by text", 0.95, predicate)
+        elif link == LISTED and a != b:
+            merger.presume(a, b, "alias in document", 0.9, predicate)

@@ -6,18 +6,19 @@ temporary name and renamed. A build that was stopped continues from what was com
 """
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from polygraph.execution.cores import n_cores
 from polygraph.execution.protocol import Executor
 from polygraph.indexing.chunk_layers import embed_chunks, index_words, number_chunks
 from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.description_layer import describe_graph
 from polygraph.indexing.edge_layers import find_shared_names, link_facts, link_mentions, link_synonyms
 from polygraph.indexing.graph_layer import build_graph
-from polygraph.indexing.layer_task import LayerTask
+from polygraph.indexing.layer_task import LARGE, LayerTask
 from polygraph.indexing.lost_relations import listed_lost_relations
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.indexing.report_layers import find_communities, report_communities
@@ -33,6 +34,9 @@ from polygraph.store.layers import dependents, up_to_date, versions, with_depend
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 
+_MANY = 1_000
+"""Chunks from which on their vectors are computed beside the layers of the graph, not before it. With fewer it saves
+less than two seconds, and an index whose graph fails has them."""
 _LONG_S = 10.0
 """After a layer that took longer, garbage is collected before memory is released, which takes some dozens of
 milliseconds."""
@@ -133,54 +137,31 @@ def build(
     ):
         if store.manifest() not in (None, manifest):
             on_change()
-        wanted = with_dependencies(layers)
-        # Nothing that a build does changes them.
-        current = versions(store, manifest)
-        intact: dict[Path, bool] = {}
 
-        def is_intact(folder: Path) -> bool:
-            if folder not in intact:
-                intact[folder] = not damage(folder, thorough=True)
-            return intact[folder]
+        def new_task(name: str, current: Mapping[str, str], shared: Progress) -> LayerTask:
+            return LayerTask(
+                layer=name,
+                versions=current,
+                store=store,
+                manifest=manifest,
+                models=models,
+                progress=shared,
+                processes=processes,
+                approximate_rows=approximate_rows,
+                pgvector_rows=pgvector_rows,
+                executor=executor,
+                rebuild=name in rebuild,
+                extract=extract,
+            )
 
         limit_arenas()
         told: set[str] = set()
-        for group in _groups(models):
-            tasks = []
-            ready = up_to_date(store, manifest, is_intact, current)
-            for layer in group:
-                name = layer.name
-                if name not in wanted:
-                    continue
-                if name not in rebuild and name in ready:
-                    continue
-                if name in store.layers():
-                    on_change()
-                task = LayerTask(
-                    layer=name,
-                    versions=current,
-                    store=store,
-                    manifest=manifest,
-                    models=models,
-                    progress=progress,
-                    processes=processes,
-                    approximate_rows=approximate_rows,
-                    pgvector_rows=pgvector_rows,
-                    executor=executor,
-                    rebuild=name in rebuild,
-                    extract=extract,
-                )
-                tasks.append((layer, task))
-            if not tasks:
-                continue
-            # The layer before used other models, or none.
-            tasks[0][1].release_models()
-            seconds = _build_group(tasks, progress, told)
-            # Reading what was just written would only find what the disk damages later.
-            intact |= {task.folder: True for _, task in tasks}
-            report.built |= seconds
-            # Otherwise the memory of the next layers would add to the peak of this one.
-            trim_heap(collect=max(seconds.values()) > _LONG_S)
+        builder = _Builder(store, manifest, with_dependencies(layers), new_task, on_change, told)
+        groups = _groups(models)
+        if executor is None and _has_idle_core(store, manifest, models):
+            report.built |= builder.build_with_vectors_beside(groups, progress)
+        else:
+            report.built |= builder.build(groups, progress)
         with store.transaction():
             store.set_manifest(manifest)
         report.notes = [*report.notes, *store.notes(), *sorted(told)]
@@ -189,6 +170,137 @@ def build(
     report.counts = count_records(store)
     report.lost_relations = listed_lost_relations(store)
     return report
+
+
+class _Builder:
+    """Builds the layers that are missing or stale.
+
+    Args:
+        store: open for writing.
+        manifest: the settings to build with.
+        wanted: the layers to build, and those that they rest on.
+        new_task: returns the task of a layer, for the versions that layers have now and a progress.
+        on_change: called before a layer that was finished once is replaced.
+        told: receives why the store cannot search layers itself.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        manifest: Manifest,
+        wanted: Collection[str],
+        new_task: Callable[[str, Mapping[str, str], Progress], LayerTask],
+        on_change: Callable[[], object],
+        told: set[str],
+    ) -> None:
+        self._store, self._manifest, self._wanted = store, manifest, wanted
+        self._new_task, self._on_change, self._told = new_task, on_change, told
+        # Nothing that a build does changes them.
+        self._current = versions(store, manifest)
+        self._intact: dict[Path, bool] = {}
+
+    def build(
+        self,
+        groups: Sequence[Sequence[Layer]],
+        progress: Progress,
+        after_each: Callable[[], object] = lambda: None,
+    ) -> dict[str, float]:
+        """Build groups of layers one after the other; return the seconds that each layer took."""
+        seconds: dict[str, float] = {}
+        for group in groups:
+            tasks = self._tasks(group, progress)
+            if not tasks:
+                continue
+            # The layer before used other models, or none.
+            tasks[0][1].release_models()
+            took = _build_group(tasks, progress, self._told)
+            self._remember(tasks)
+            seconds |= took
+            after_each()
+            # Otherwise the memory of the next layers would add to the peak of this one.
+            trim_heap(collect=max(took.values()) > _LONG_S)
+        return seconds
+
+    def build_with_vectors_beside(
+        self, groups: Sequence[Sequence[Layer]], progress: Progress
+    ) -> dict[str, float]:
+        """Build the layers up to the graph, then the vectors of chunks beside what rests on the graph.
+
+        The model of chunks runs on all cores and most other layers on one, so that nothing waits for anything. The
+        parser needs its memory and all cores for itself.
+        """
+        layers = [layer for group in groups for layer in group]
+        last = next(i for i, layer in enumerate(layers) if layer.name == "graph")
+        vectors = [layer for layer in layers if layer.name == "chunk_vectors"]
+        seconds = self.build([[x] for x in layers[: last + 1] if x not in vectors], progress)
+        rest = [[x] for x in layers[last + 1 :]]
+        tasks = self._tasks(vectors, progress)
+        if not tasks:
+            return seconds | self.build(rest, progress)
+        ((layer, task),) = tasks
+        done: dict[str, tuple[int, float]] = {}
+        recorded: dict[str, float] = {}
+
+        def build_vectors(shared: Progress) -> None:
+            task.progress = shared
+            started = time.perf_counter()
+            n_rows = layer.build(task)
+            done[layer.name] = n_rows, time.perf_counter() - started
+
+        def record() -> None:
+            """Record the layer once it is finished; one thread alone changes the store."""
+            if done and not recorded:
+                self._told.update({_record(task, *done[layer.name])} - {""})
+                self._remember(tasks)
+                recorded[layer.name] = done[layer.name][1]
+
+        def build_rest(shared: Progress) -> None:
+            seconds.update(self.build(rest, shared, record))
+
+        try:
+            side_by_side([build_vectors, build_rest], progress)
+        finally:
+            record()
+        return seconds | recorded
+
+    def _tasks(self, group: Sequence[Layer], progress: Progress) -> list[tuple[Layer, LayerTask]]:
+        """Return the layers of a group that are to be built, with their tasks."""
+        ready = up_to_date(self._store, self._manifest, self._is_intact, self._current)
+        tasks = []
+        for layer in group:
+            if layer.name not in self._wanted:
+                continue
+            task = self._new_task(layer.name, self._current, progress)
+            if layer.name in ready and not task.rebuild:
+                continue
+            if layer.name in self._store.layers():
+                self._on_change()
+            tasks.append((layer, task))
+        return tasks
+
+    def _is_intact(self, folder: Path) -> bool:
+        if folder not in self._intact:
+            self._intact[folder] = not damage(folder, thorough=True)
+        return self._intact[folder]
+
+    def _remember(self, tasks: Sequence[tuple[Layer, LayerTask]]) -> None:
+        """Take layers for intact: reading what was just written would only find what the disk damages later."""
+        self._intact |= {task.folder: True for _, task in tasks}
+
+
+def _has_idle_core(store: Store, manifest: Manifest, models: Models) -> bool:
+    """Tell whether a core would be idle in the layers of the graph, and there is memory for the model of chunks.
+
+    A model that writes the graph may fail or reach a limit of money. Then an index has at least the vectors of chunks,
+    so these come first.
+    """
+    return (
+        n_cores() > 1
+        and is_local(models.embedder)
+        and is_local(models.name_embedder)
+        and not manifest.by_model
+        and _MANY <= store.count("chunks") < LARGE
+    )
 
 
 def _groups(models: Models) -> list[list[Layer]]:

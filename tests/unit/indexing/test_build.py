@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import threading
+import time
 from dataclasses import asdict
 
 import pytest
@@ -130,6 +132,72 @@ def test_a_build_compares_the_checksums_of_earlier_files_once_and_of_its_own_nev
         with opened(tmp_path / "index") as index:
             index.add(papers)
         assert sorted(name.rpartition("-")[0] for name in compared) == expected
+
+
+class NoticedEmbedder(HashEmbedder):
+    """Notes in which thread it embeds; `wait_for`, if given, is waited for before each text."""
+
+    def __init__(self, wait_for=None):
+        self.threads, self.wait_for, self.error = set(), wait_for, None
+
+    def embed(self, texts, kind):
+        self.threads.add(threading.current_thread().name)
+        if self.wait_for is not None:
+            assert self.wait_for()
+        if self.error is not None:
+            raise self.error
+        return super().embed(texts, kind)
+
+
+@pytest.fixture
+def idle_core(monkeypatch):
+    """As with a thousand chunks and two cores."""
+    monkeypatch.setattr(build, "_MANY", 1)
+    monkeypatch.setattr(build, "n_cores", lambda: 2)
+
+
+def opened_with(folder, embedder, name_embedder):
+    given = Models(
+        chat=None, embedder=embedder, name_embedder=name_embedder, reranker=None, calls=Calls(None)
+    )
+    return Index.open(folder, models=given, chunk_tokens=32, window_tokens=64, description_tokens=40)
+
+
+def test_vectors_of_chunks_are_computed_beside_the_layers_of_the_graph_with_equal_bytes(
+    idle_core, papers, tmp_path, monkeypatch
+):
+    embedder = NoticedEmbedder()
+    with opened_with(tmp_path / "beside", embedder, HashEmbedder()) as index:
+        report = index.add(papers)
+    assert set(report.built) == set(DEPENDENCIES)
+    assert "polygraph-layer" in embedder.threads
+    assert "MainThread" not in embedder.threads
+    monkeypatch.setattr(build, "_MANY", 1_000_000)
+    embedder = NoticedEmbedder()
+    with opened_with(tmp_path / "before", embedder, HashEmbedder()) as index:
+        index.add(papers)
+    assert "polygraph-layer" not in embedder.threads
+    assert rows(tmp_path / "beside") == rows(tmp_path / "before")
+    assert files(tmp_path / "beside") == files(tmp_path / "before")
+
+
+def test_vectors_of_chunks_are_kept_where_another_layer_fails_beside_them(idle_core, papers, tmp_path):
+    def vectors_are_done():
+        ends = time.monotonic() + 30
+        while any(thread.name == "polygraph-layer" for thread in threading.enumerate()):
+            assert time.monotonic() < ends
+            time.sleep(0.01)
+        return True
+
+    names = NoticedEmbedder(vectors_are_done)
+    names.error = OSError("the disk is full")
+    with (
+        opened_with(tmp_path / "index", HashEmbedder(), names) as index,
+        pytest.raises(OSError, match="the disk is full"),
+    ):
+        index.add(papers)
+    done = {name for name, *_ in rows(tmp_path / "index")["layers"]}
+    assert {"chunk_vectors", "graph"} <= done < set(DEPENDENCIES)
 
 
 def test_documents_added_in_another_order_give_the_identical_index(

@@ -71,7 +71,7 @@ class Document:
     source: str = ""
     """Absolute path of the file that it was read from; empty if there is none."""
     tables: tuple[Table, ...] = ()
-    """In the order of the text; tables beyond the bounds of `ingest.table_rows` are text only."""
+    """In the order of the text; tables beyond the bounds of `ingest.layout.table_rows` are text only."""
 
     @property
     def hash(self) -> str:

@@ -12,7 +12,7 @@ EXTRACTION_PROMPT = "2"
 """Of `extract.llm`: what stands around the text of a window beside the prompt, whose own text is hashed."""
 
 EXTRACTION_ROWS = "2"
-"""Of `extract.llm.to_rows`: how the records of a reply become rows, and on which chunks they rest."""
+"""Of `extract.llm.extractor.to_rows`: how the records of a reply become rows, and on which chunks they rest."""
 
 RESOLUTION = "8"
 """Of `extract.resolution`: which names are one entity."""

@@ -9,7 +9,7 @@ from polygraph.evaluate.statistics.agreement import cohen_kappa, fleiss_kappa, k
 from polygraph.evaluate.statistics.bradley_terry import Duel, bradley_terry
 from polygraph.evaluate.statistics.length_bias import length_effect
 from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
-from polygraph.evaluate.statistics.paired_tests import paired_test, sign_test
+from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import detectable_difference, power_analysis, questions_needed
 from polygraph.evaluate.statistics.win_rates import box_statistics, win_rates
 
@@ -27,7 +27,6 @@ def test_mcnemars_test_is_the_binomial_test_of_the_discordant_questions():
         wins, losses = int((a > b).sum()), int((a < b).sum())
         if 0 < wins + losses <= 25:
             assert paired_test(a, b).p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
-            assert sign_test(a, b) == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
 
 
 def test_wilcoxons_test_is_the_enumeration_of_all_signs():

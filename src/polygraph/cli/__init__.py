@@ -13,15 +13,9 @@ from polygraph.cli import (
     ask,
     copy,
     entities,
-    eval_datasets,
-    eval_retrieval,
-    eval_sheets,
-    eval_study,
+    evaluation,
     fetch,
     finetune,
-    finetune_compare,
-    finetune_data,
-    finetune_train,
     graph,
     index,
     mcp,
@@ -42,14 +36,22 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (index, fetch, publish, copy, ask, status, entities, graph, serve, mcp, reproduce):
+for part in (
+    index,
+    fetch,
+    publish,
+    copy,
+    ask,
+    status,
+    entities,
+    graph,
+    serve,
+    mcp,
+    reproduce,
+    evaluation,
+    finetune,
+):
     app.add_typer(part.app)
-for part in (eval_study, eval_sheets, eval_datasets):
-    eval_retrieval.app.add_typer(part.app)
-app.add_typer(eval_retrieval.app)
-for part in (finetune_data, finetune_train, finetune_compare):
-    finetune.app.add_typer(part.app)
-app.add_typer(finetune.app)
 shows_tracebacks = False
 """Set by ``--debug``."""
 INTERRUPTED = 130

@@ -246,6 +246,16 @@ def demo(
 
 
 def _show_status(found: dict[str, Any]) -> None:
+    _show_layers(found)
+    # Local models cost nothing and would fill the table; `--json` has every row.
+    if paid := [r for r in found["ledger"] if r["prompt_tokens"] or r["completion_tokens"] or r["failed"]]:
+        _show_ledger(paid)
+    if found["estimate"]:
+        _show_estimates(found["estimate"])
+    _show_notes(found)
+
+
+def _show_layers(found: dict[str, Any]) -> None:
     from polygraph.cli.render import answer as show
     from polygraph.text.prose import count_noun
 
@@ -263,45 +273,58 @@ def _show_status(found: dict[str, Any]) -> None:
         style="dim",
         markup=False,
     )
-    # Local models cost nothing and would fill the table; `--json` has every row.
-    paid = [r for r in found["ledger"] if r["prompt_tokens"] or r["completion_tokens"] or r["failed"]]
-    if paid:
-        show.show_table(
-            ("stage", "method", "model", "calls", "cached", "failed", "tokens in", "tokens out", "cost"),
-            [
-                (
-                    r["stage"],
-                    r["method"],
-                    r["model"],
-                    r["ok"] + r["failed"] + r["repaired"],
-                    r["cached"],
-                    r["failed"],
-                    f"{r['prompt_tokens']:,}",
-                    f"{r['completion_tokens']:,}",
-                    "unknown" if r["cost"] is None else f"${r['cost']:.4f}",
-                )
-                for r in paid
-            ],
-            right=("calls", "cached", "failed", "tokens in", "tokens out", "cost"),
-        )
-    if found["estimate"]:
-        columns = ("estimate / actual", "calls", "tokens in", "tokens out", "cost")
-        show.show_table(
-            columns,
-            [
-                (
-                    f"question, {r['method']}" if r["stage"] == "question" else r["stage"],
-                    *(
-                        show.estimate_and_actual(
-                            r[name], r["actual"][name], r.get("questions"), money=name == "cost"
-                        )
-                        for name in ("calls", "prompt_tokens", "completion_tokens", "cost")
-                    ),
-                )
-                for r in found["estimate"]
-            ],
-            right=columns[1:],
-        )
+
+
+def _show_ledger(rows: list[dict[str, Any]]) -> None:
+    from polygraph.cli.render import answer as show
+
+    columns = ("stage", "method", "model", "calls", "cached", "failed", "tokens in", "tokens out", "cost")
+    show.show_table(
+        columns,
+        [
+            (
+                r["stage"],
+                r["method"],
+                r["model"],
+                r["ok"] + r["failed"] + r["repaired"],
+                r["cached"],
+                r["failed"],
+                f"{r['prompt_tokens']:,}",
+                f"{r['completion_tokens']:,}",
+                "unknown" if r["cost"] is None else f"${r['cost']:.4f}",
+            )
+            for r in rows
+        ],
+        right=columns[3:],
+    )
+
+
+def _show_estimates(rows: list[dict[str, Any]]) -> None:
+    from polygraph.cli.render import answer as show
+
+    columns = ("estimate / actual", "calls", "tokens in", "tokens out", "cost")
+    show.show_table(
+        columns,
+        [
+            (
+                f"question, {r['method']}" if r["stage"] == "question" else r["stage"],
+                *(
+                    show.estimate_and_actual(
+                        r[name], r["actual"][name], r.get("questions"), money=name == "cost"
+                    )
+                    for name in ("calls", "prompt_tokens", "completion_tokens", "cost")
+                ),
+            )
+            for r in rows
+        ],
+        right=columns[1:],
+    )
+
+
+def _show_notes(found: dict[str, Any]) -> None:
+    from polygraph.cli.render import answer as show
+    from polygraph.text.prose import count_noun
+
     waiting = sum(f["waiting"] for f in found["batches"])
     if waiting:
         show.out.print(f"{waiting:,} requests wait in batch files; see: polygraph batch", style="yellow")

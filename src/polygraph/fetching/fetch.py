@@ -17,7 +17,7 @@ from polygraph.fetching.page_folder import PageFolder
 from polygraph.fetching.sitemaps import MAX_BYTES as MAX_SITEMAP_BYTES
 from polygraph.fetching.sitemaps import read_sitemap
 from polygraph.ingest import EVERYTHING, FORMATS, Selection
-from polygraph.ingest.html import declared_charset
+from polygraph.ingest.readers.html import declared_charset
 
 _SUFFIXES = {
     "application/epub+zip": ".epub", "application/json": ".json", "application/pdf": ".pdf", "application/rtf": ".rtf",

@@ -5,7 +5,7 @@ from html import unescape
 
 from polygraph.errors import BadInput
 from polygraph.fetching.addresses import normal_address
-from polygraph.ingest.html import tags
+from polygraph.ingest.readers.html import tags
 
 MAX_ENTRIES = 50_000
 """Of one sitemap, as the protocol says."""

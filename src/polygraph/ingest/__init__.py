@@ -2,7 +2,8 @@
 
 `find_files` finds the files of a path; `read_documents` reads their documents one by one, `load_documents` all at once.
 A file or record that cannot be read is listed with its reason, and the rest is read. Each family of formats has a
-module; `formats` says which reads which. `chunk` cuts documents in chunks and windows.
+module of `readers`; `formats` says which reads which. `layout` turns tables and pages into text. `chunk` cuts documents
+in chunks and windows.
 """
 
 from polygraph.ingest.discover import SourceFile, Unread, path_text

@@ -6,7 +6,7 @@ from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent
 from polygraph.ingest.decode import clean, decode, read_bytes
 from polygraph.ingest.discover import SourceFile, suffix
-from polygraph.ingest.plain_text import read_code, read_markdown, read_plain, read_rst
+from polygraph.ingest.readers.plain_text import read_code, read_markdown, read_plain, read_rst
 
 FORMATS: Mapping[str, str] = {
     ".txt": "txt", ".text": "txt", ".md": "md", ".markdown": "md", ".rst": "rst",
@@ -67,7 +67,7 @@ def read_content(format: str, data: bytes, max_bytes: int) -> tuple[FileContent,
         return _read_binary(format, data, max_bytes), ""
     charset = ""
     if format == "html":
-        from polygraph.ingest.html import declared_charset
+        from polygraph.ingest.readers.html import declared_charset
 
         charset = declared_charset(data)
     text, encoding = decode(data, charset)
@@ -92,14 +92,14 @@ def _read_text(format: str, text: str) -> FileContent:
         case "code":
             return read_code(text)
         case "html":
-            from polygraph.ingest.html import read_html
+            from polygraph.ingest.readers.html import read_html
 
             return read_html(text)
         case "ipynb":
-            from polygraph.ingest.ipynb import read_ipynb
+            from polygraph.ingest.readers.ipynb import read_ipynb
 
             return read_ipynb(text)
-    from polygraph.ingest.tables import read_csv, read_json, read_jsonl
+    from polygraph.ingest.readers.tables import read_csv, read_json, read_jsonl
 
     match format:
         case "csv":
@@ -117,32 +117,32 @@ def _read_binary(format: str, data: bytes, max_bytes: int) -> FileContent:
     """Read bytes, which are unpacked to at most `max_bytes`."""
     match format:
         case "pdf":
-            from polygraph.ingest.pdf import read_pdf
+            from polygraph.ingest.readers.pdf import read_pdf
 
             return read_pdf(data)
         case "docx" | "pptx" | "xlsx":
-            from polygraph.ingest import office
+            from polygraph.ingest.readers import office
 
             read = {"docx": office.read_docx, "pptx": office.read_pptx, "xlsx": office.read_xlsx}[format]
             return read(data, max_bytes)
         case "epub":
-            from polygraph.ingest.epub import read_epub
+            from polygraph.ingest.readers.epub import read_epub
 
             return read_epub(data, max_bytes)
         case "eml":
-            from polygraph.ingest.mail import read_eml
+            from polygraph.ingest.readers.mail import read_eml
 
             return read_eml(data)
         case "msg":
-            from polygraph.ingest.outlook import read_msg
+            from polygraph.ingest.readers.outlook import read_msg
 
             return read_msg(data)
         case "odt":
-            from polygraph.ingest.odt import read_odt
+            from polygraph.ingest.readers.odt import read_odt
 
             return read_odt(data, max_bytes)
         case "rtf":
-            from polygraph.ingest.rtf import read_rtf
+            from polygraph.ingest.readers.rtf import read_rtf
 
             return read_rtf(data)
     raise ValueError(f"no binary format {format!r}")

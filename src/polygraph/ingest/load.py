@@ -23,7 +23,7 @@ from polygraph.ingest.formats import (
 )
 from polygraph.ingest.headings import headings
 from polygraph.ingest.ignore import EVERYTHING, Selection
-from polygraph.ingest.plain_text import file_title, first_line_title, short_title
+from polygraph.ingest.readers.plain_text import file_title, first_line_title, short_title
 from polygraph.ingest.source_fields import date_of
 from polygraph.records import Document, Json, Table
 

@@ -27,9 +27,6 @@ class Price:
 FREE = Price(0.0, 0.0)
 """Price of a model that runs on this machine."""
 
-PRICES_AS_OF = "2025-06"
-"""Month in which the prices were read from the provider's public page; `polygraph.toml` overrides them."""
-
 PRICES: Mapping[str, Price] = MappingProxyType(
     {
         "gpt-4.1": Price(2.00, 8.00),
@@ -40,6 +37,7 @@ PRICES: Mapping[str, Price] = MappingProxyType(
         "text-embedding-3-small": Price(0.02),
     }
 )
+"""As on the provider's public page in June 2025; `polygraph.toml` overrides them."""
 
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 

@@ -18,7 +18,7 @@ from typing import IO
 
 from polygraph.ingest.web_pages import PAGES_FILE, page_line
 from polygraph.server.problems import Problem
-from polygraph.store.atomic_files import sync
+from polygraph.store.atomic_files import sync, write_file
 
 FOLDER = "uploads"
 """Folder of the uploaded files, in that of the index."""
@@ -132,9 +132,7 @@ class UploadFolder:
         mine = _hashes(self._record(upload))
         for record in self._records(except_by=upload):
             if mine & (theirs := _hashes(record)):
-                temporary = record.with_name(f"{record.name}.tmp")
-                temporary.write_text("".join(f"{each}\n" for each in sorted(theirs - mine)), encoding="ascii")
-                temporary.replace(record)
+                write_file(record, (f"{each}\n".encode() for each in sorted(theirs - mine)))
         self.discard(upload)
 
     def _claimed(self, *, except_by: str) -> set[str]:

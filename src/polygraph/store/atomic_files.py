@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 SEAL = "seal.json"
@@ -34,6 +34,24 @@ def write_folder(target: Path, fill: Callable[[Path], None], *, sealed: bool = F
     shutil.rmtree(target, ignore_errors=True)
     temporary.rename(target)
     sync(target.parent)
+
+
+def write_file(target: Path, parts: Iterable[bytes]) -> None:
+    """Write a file under a temporary name and rename it; a file that is there is replaced.
+
+    Raises:
+        OSError: if it cannot be written; what was there stays.
+    """
+    temporary = target.with_name(f"{target.name}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def damage(folder: Path, *, thorough: bool = False) -> str:

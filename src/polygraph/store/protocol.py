@@ -344,7 +344,7 @@ class GraphReader(Protocol):
     def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Return the rows of the entities that have some names or aliases, by name as given; namesakes by row.
 
-        Names are compared as `text.normalize.normalise` gives them.
+        Names are compared as `text.normalize.normalize_name` gives them.
         """
 
     def entity_overview(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polygraph.workspace.graph_map import GraphMap
+    from polygraph.workspace.graph_map import GraphMap, MappedCommunity
 
 PALETTE = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee8866", "#332288", "#44aa99", "#882255",
@@ -98,23 +98,11 @@ def make_picture(
     spacing = np.sqrt(np.pi * 1e6 / max(1, len(graph.ids))) * scale * 0.27
     largest = max(2.0, float(degrees.max(initial=1)))
     r = np.clip(spacing * (0.55 + 0.9 * np.sqrt(degrees[shown] / largest)), 0.6, 16.0)
-    number = np.full(len(degrees), -1, dtype=np.int64)
-    number[shown] = np.arange(len(shown))
-    sources, targets, weights = graph.graph.edges()
-    kept = np.flatnonzero((number[sources] >= 0) & (number[targets] >= 0))
-    kept = kept[np.argsort(-weights[kept], kind="stable")[:_MAX_EDGES]]
-    edges = np.column_stack([number[sources[kept]], number[targets[kept]]])
-    inside = of[sources[kept]] == of[targets[kept]]
+    edges = _heaviest_edges(graph, shown)
+    inside = of[shown[edges[:, 0]]] == of[shown[edges[:, 1]]]
     edge_colors = [
         colors[a] if same else OTHER for (a, _), same in zip(edges.tolist(), inside.tolist(), strict=True)
     ]
-    legend = [
-        Line(color=PALETTE[n], title=_clipped(c.title), size=c.size)
-        for n, c in enumerate(communities[: len(PALETTE)])
-    ]
-    rest = len(graph.ids) - sum(line.size for line in legend)
-    if rest and legend:
-        legend.append(Line(color=OTHER, title="all others", size=rest))
     names = [graph.names[n] for n in shown]
     facts = f"{len(graph.ids):,} entities, {graph.graph.n_edges:,} relations"
     if len(shown) < len(graph.ids):
@@ -129,9 +117,31 @@ def make_picture(
         edges=edges,
         edge_colors=edge_colors,
         labels=_labels(x, y, r, names, degrees[shown]),
-        legend=legend,
+        legend=_legend(communities, len(graph.ids)),
         facts=facts,
     )
+
+
+def _heaviest_edges(graph: GraphMap, shown: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the edges to draw as positions in `shown`, heaviest first; shape ``(n, 2)``."""
+    number = np.full(len(graph.ids), -1, dtype=np.int64)
+    number[shown] = np.arange(len(shown))
+    sources, targets, weights = graph.graph.edges()
+    kept = np.flatnonzero((number[sources] >= 0) & (number[targets] >= 0))
+    kept = kept[np.argsort(-weights[kept], kind="stable")[:_MAX_EDGES]]
+    return np.column_stack([number[sources[kept]], number[targets[kept]]])
+
+
+def _legend(communities: Sequence[MappedCommunity], n_entities: int) -> list[Line]:
+    """Return a line for each community with a colour of its own, and one for the rest."""
+    legend = [
+        Line(color=PALETTE[n], title=_clipped(c.title), size=c.size)
+        for n, c in enumerate(communities[: len(PALETTE)])
+    ]
+    rest = n_entities - sum(line.size for line in legend)
+    if rest and legend:
+        legend.append(Line(color=OTHER, title="all others", size=rest))
+    return legend
 
 
 def svg(picture: Picture) -> str:

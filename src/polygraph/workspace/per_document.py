@@ -20,6 +20,7 @@ from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.indexing.progress import Progress, no_progress
 from polygraph.records import digest
 from polygraph.retrieve import method as find_method
+from polygraph.store.atomic_files import write_file
 from polygraph.workspace.index import Index
 
 FOLDER = "documents"
@@ -166,9 +167,7 @@ class PerDocument:
             )
         if not path.is_file() or path.read_text(encoding="utf-8") != line:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(".tmp")
-            temporary.write_text(line, encoding="utf-8")
-            temporary.replace(path)
+            write_file(path, [line.encode()])
         return path
 
 

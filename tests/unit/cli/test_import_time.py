@@ -42,10 +42,10 @@ NOT_FOR_QUESTIONS = (
 NOT_FOR_A_CHAT_MODEL = (
     "polygraph.extract.nlp.english",
     "polygraph.extract.nlp.keyphrases",
-    "polygraph.ingest.html",
-    "polygraph.ingest.office",
-    "polygraph.ingest.pdf",
-    "polygraph.ingest.tables",
+    "polygraph.ingest.readers.html",
+    "polygraph.ingest.readers.office",
+    "polygraph.ingest.readers.pdf",
+    "polygraph.ingest.readers.tables",
 )
 """Rules of extraction without a model, and readers of formats, that an index of plain text by a model does not need."""
 

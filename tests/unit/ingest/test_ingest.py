@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from polygraph.errors import BadInput
 from polygraph.ingest import Loaded, find_files, load_documents, read_documents
 from polygraph.ingest.decode import clean, decode
-from polygraph.ingest.html import page_text, tags
 from polygraph.ingest.limits import ReadLimits
-from polygraph.ingest.plain_text import file_title, first_line_title
-from polygraph.ingest.tables import read_csv, read_json
+from polygraph.ingest.readers.html import page_text, tags
+from polygraph.ingest.readers.plain_text import file_title, first_line_title
+from polygraph.ingest.readers.tables import read_csv, read_json
 from polygraph.records import Document
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
@@ -722,7 +722,7 @@ def test_a_pdf_page_whose_parts_repeat_each_other_is_stopped_within_the_page(
     writer.write(packed)
     put(tmp_path, {"a.txt": "text", "nested.pdf": packed.getvalue()})
     assert "nested.pdf" not in reasons(load_documents([tmp_path]))
-    monkeypatch.setattr("polygraph.ingest.pdf.ReadLimits", lambda: ReadLimits(max_elements=20_000))
+    monkeypatch.setattr("polygraph.ingest.readers.pdf.ReadLimits", lambda: ReadLimits(max_elements=20_000))
     assert "more than a document for people" in reasons(load_documents([tmp_path]))["nested.pdf"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from polygraph.errors import BadInput
 from polygraph.ingest import load_documents
-from polygraph.ingest.outlook import read_msg
+from polygraph.ingest.readers.outlook import read_msg
 from tests.unit.ingest.outlook_file import compound_file, message
 
 SUBJECT, SENDER, ADDRESS, SENT, BODY, HTML, RTF = 0x0037, 0x0C1A, 0x0C1F, 0x0039, 0x1000, 0x1013, 0x1009

@@ -7,11 +7,11 @@ import pytest
 
 from polygraph.ingest import load_documents
 from polygraph.ingest.chunk import chunk
-from polygraph.ingest.html_tables import Cell, fill_spans
-from polygraph.ingest.pdf import pdf_title
-from polygraph.ingest.pdf_pages import join_hyphens, page_by_layout, without_running_heads
-from polygraph.ingest.table_rows import MAX_TABLE_CELLS, make_table
-from polygraph.ingest.text_tables import pair_lines, pipe_tables
+from polygraph.ingest.layout.html_tables import Cell, fill_spans
+from polygraph.ingest.layout.pdf_pages import join_hyphens, page_by_layout, without_running_heads
+from polygraph.ingest.layout.table_rows import MAX_TABLE_CELLS, make_table
+from polygraph.ingest.layout.text_tables import pair_lines, pipe_tables
+from polygraph.ingest.readers.pdf import pdf_title
 from polygraph.records import Document
 from polygraph.text.sentences import sentence_spans
 

@@ -4,7 +4,6 @@ No data set is included or downloaded. `corpus.jsonl` and `questions.jsonl` need
 """
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from polygraph.evaluate.datasets import folders, single_file
 from polygraph.evaluate.datasets.files import DatasetBuilder, DatasetReader
 from polygraph.evaluate.questions.document import has_gold_within_document, names_document
 from polygraph.evaluate.questions.file import read_questions
+from polygraph.store.atomic_files import write_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,35 +220,17 @@ def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Conve
         raise BadInput(
             f"there is no data set {name!r}. Choose one of: {', '.join(d.name for d in DATA_SETS)}"
         )
-    paths = [Path(file) for file in files]
-    for path in paths:
-        if not path.is_file():
-            problem = f"{path} is a folder; name its files" if path.is_dir() else f"there is no file {path}"
-            raise BadInput(f"{problem}. {found.title} is read from {found.form}")
     target_folder = Path(folder)
     targets = [target_folder / "corpus.jsonl", target_folder / "questions.jsonl"]
     for target in targets:
         if target.exists():
             raise BadInput(f"{target} already exists. Name a new folder with --output")
-    builder = DatasetBuilder()
-    try:
-        found.reader(paths, builder)
-    except BadInput as error:
-        raise BadInput(f"{error}. {found.title} is read from {found.form}") from error
-    if not builder.questions:
-        raise BadInput(
-            f"no question was found in {', '.join(map(str, paths))}. {found.title} is read from {found.form}"
-        )
+    builder = _read(found, [Path(file) for file in files])
     rows = (list(builder.documents.values()), builder.questions)
     try:
         target_folder.mkdir(parents=True, exist_ok=True)
         for target, some in zip(targets, rows, strict=True):
-            temporary = target.with_name(f"{target.name}.tmp")
-            with temporary.open("w", encoding="utf-8", newline="\n") as opened:
-                opened.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in some)
-                opened.flush()
-                os.fsync(opened.fileno())
-            temporary.replace(target)
+            write_file(target, (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in some))
     except OSError as error:
         raise StorageFailed(
             f"{target_folder} cannot be written: {error}. Name another folder with --output"
@@ -265,3 +247,20 @@ def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Conve
             has_gold_within_document(q) or (q.evidence and not per_document) for q in asked if not q.null
         ),
     )
+
+
+def _read(data_set: DataSet, paths: Sequence[Path]) -> DatasetBuilder:
+    """Read the files of a data set; each error says what they should be."""
+    form = f"{data_set.title} is read from {data_set.form}"
+    for path in paths:
+        if not path.is_file():
+            problem = f"{path} is a folder; name its files" if path.is_dir() else f"there is no file {path}"
+            raise BadInput(f"{problem}. {form}")
+    builder = DatasetBuilder()
+    try:
+        data_set.reader(paths, builder)
+    except BadInput as error:
+        raise BadInput(f"{error}. {form}") from error
+    if not builder.questions:
+        raise BadInput(f"no question was found in {', '.join(map(str, paths))}. {form}")
+    return builder

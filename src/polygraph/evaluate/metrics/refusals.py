@@ -34,11 +34,6 @@ class Refusals:
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both else 0.0
 
-    @property
-    def false_refusals(self) -> float | None:
-        """Share of the answerable questions that were refused; None without answerable questions."""
-        return _share(self.refused_answerable, self.refused_answerable + self.answered_answerable)
-
 
 def count_refusals(null: Sequence[bool], refused: Sequence[bool]) -> Refusals:
     """Count refusals by whether the question should have been refused.

@@ -26,10 +26,10 @@ from polygraph.evaluate.runs.retrieval import (
     RetrievalRun,
     Retrieve,
     check_distinct_ids,
+    limited_sample,
     open_results,
     require_layers,
     runs_alone,
-    sample_questions,
 )
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.indexing.progress import Progress, no_progress
@@ -84,7 +84,7 @@ def evaluate_by_document(
     ]
     if options.metric:
         check_metric(options.metric, ("chunk", "answer", "fact"), options.ks)
-    chosen = sample_questions([q for q in within if has_gold_within_document(q)], options)
+    chosen = limited_sample([q for q in within if has_gold_within_document(q)], options)
     asked: list[Question] = []
     results: list[QuestionResult] = []
     missing_passages = 0

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from polygraph.errors import BadInput, WorkFailed
-from polygraph.evaluate.judging.judge_agreement import judge_agreement
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.judges import ChatListwiseJudge, ChatPairJudge
 from polygraph.evaluate.judging.length_alignment import ATTEMPTS, TOLERANCE, AlignedPair
 from polygraph.evaluate.judging.pairwise import HUMAN_PROTOCOL, UNBIASED, JudgingDesign
-from polygraph.evaluate.metrics.answer_scores import BertScoreMode, correctness, score_answers
-from polygraph.evaluate.metrics.oracle import confusions
+from polygraph.evaluate.metrics.answer_scores import BertScoreMode
 from polygraph.evaluate.questions.extractive import sentence_questions
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import (
@@ -23,9 +21,7 @@ from polygraph.evaluate.questions.generate import (
     require_generator,
     summary_questions,
 )
-from polygraph.evaluate.records import StudyAnswer, instance_of, study_pairs
-from polygraph.evaluate.reports.study_conclusions import oracle_sentence
-from polygraph.evaluate.reports.study_provenance import study_provenance
+from polygraph.evaluate.records import StudyAnswer, study_pairs
 from polygraph.evaluate.reports.study_report import (
     StudyReport,
     embed_answers,
@@ -33,7 +29,6 @@ from polygraph.evaluate.reports.study_report import (
     json_report,
     markdown_report,
 )
-from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.evaluate.runs.answer_steps import AnswerOptions, answer_questions, require_comparable
 from polygraph.evaluate.runs.human_sheets import check_new_sheet, write_sheet
 from polygraph.evaluate.runs.study_folder import StudyFolder
@@ -44,6 +39,7 @@ from polygraph.evaluate.runs.study_steps import (
     require_answerer,
     unaligned_answers,
 )
+from polygraph.evaluate.runs.study_summary import report_of_study
 from polygraph.evaluate.statistics.decide import MARGIN
 from polygraph.indexing.progress import Progress
 from polygraph.models import ChatModel, Models
@@ -330,51 +326,16 @@ class Experiment:
             MissingExtra: without the extra `eval`.
         """
         self.report_file(protocol)  # fails before any work
-        questions, answers = self.questions(), self.folder.answers()
-        if not answers:
-            raise BadInput(
-                f"the study at {self.folder.path} has no answers to report on. Get some with: polygraph eval answers "
-                f"-m METHOD,METHOD --output {self.folder.path}"
-            )
-        every_answer = self.folder.answers(all_trials=True)
-        require_comparable(self.folder, every_answer)
-        all_judgements = self.folder.judgements()
-        judgements = [j for j in all_judgements if j.protocol == protocol]
-        agreement = judge_agreement([j for j in all_judgements if j.protocol in (protocol, HUMAN_PROTOCOL)])
-        settings = self.folder.settings()
-        judging = settings.get(f"judgements, {protocol}")
-        judging = judging if isinstance(judging, dict) else {}
-        new_answers = bool(judging.get("new_answers"))
-        aligned = (
-            [p for p in self.folder.aligned() if new_answers or p.trial == 0] if judging.get("align") else []
+        report = report_of_study(
+            self.folder, self.models, protocol=protocol, title=title, bert=bert, seed=seed, margin=margin
         )
-        first_instances = [a for a in answers if instance_of(a.method) == 1]
-        correct = correctness(questions, first_instances)
-        sentences = (oracle_sentence(correct), agreement.sentence if agreement else "")
-        report = StudyReport(
-            title=title,
-            settings=settings,
-            questions=tuple(questions),
-            answers=tuple(answers),
-            judgements=tuple(judgements),
-            findings=summarise_study(
-                questions,
-                every_answer if new_answers else answers,
-                aligned,
-                judgements,
-                protocol=protocol,
-                seed=seed,
-                margin=margin,
-                new_answers=new_answers,
-            ),
-            protocol=protocol,
-            gold=score_answers(questions, first_instances, self.models, bert=bert, seed=seed),
-            confusions=confusions(correct),
-            further_conclusions=tuple(s for s in sentences if s),
-            agreement=agreement,
-            provenance=study_provenance(every_answer, judgements, self.folder.judging_dates(protocol)),
-        )
-        self._write_report(report)
+        vectors = embed_answers(report.answers, self.models.name_embedder)
+        for ending, text in (
+            ("html", html_report(report, vectors)),
+            ("md", markdown_report(report)),
+            ("json", json.dumps(json_report(report), ensure_ascii=False, indent=2, sort_keys=True) + "\n"),
+        ):
+            self.report_file(protocol, ending).write_text(text, encoding="utf-8")
         return report
 
     def report_file(self, protocol: str = "unbiased", ending: str = "html") -> Path:
@@ -392,16 +353,6 @@ class Experiment:
         return self.folder.path / f"{stem}.{ending}"
 
     # --- parts --------------------------------------------------------------------------------------
-
-    def _write_report(self, report: StudyReport) -> None:
-        vectors = embed_answers(report.answers, self.models.name_embedder)
-        as_json = json.dumps(json_report(report), ensure_ascii=False, indent=2, sort_keys=True)
-        for ending, text in (
-            ("html", html_report(report, vectors)),
-            ("md", markdown_report(report)),
-            ("json", as_json + "\n"),
-        ):
-            self.report_file(report.protocol, ending).write_text(text, encoding="utf-8")
 
     def _align(
         self,

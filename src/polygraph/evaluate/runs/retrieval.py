@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-
 from polygraph.errors import BadInput, BudgetReached, MissingLayer, WorkFailed
 from polygraph.evaluate.metrics.relevance import ResolvedGold, rank_gold, resolve_gold
 from polygraph.evaluate.metrics.retrieval import KS, UNITS, check_metric, metric_unit, search_depth
-from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.questions.file import Question, sample_questions
 from polygraph.evaluate.records import QuestionResult
 from polygraph.evaluate.reports.retrieval_report import QuestionCounts, RetrievalReport, summarise_retrieval
 from polygraph.evaluate.runs.provenance import Provenance, code_digest, parameters_text, part_digest
@@ -301,15 +299,13 @@ def check_distinct_ids(questions: Sequence[Question]) -> None:
         raise BadInput(f"two questions have the id {twice!r}. Give each its own")
 
 
-def sample_questions(questions: list[Question], options: RetrievalOptions) -> list[Question]:
-    """Return a seeded sample of the questions, in their order."""
-    if options.limit is None or options.limit >= len(questions):
+def limited_sample(questions: list[Question], options: RetrievalOptions) -> list[Question]:
+    """Return a seeded sample of the questions within the limit, in their order."""
+    if options.limit is None:
         return questions
-    if options.limit < 1:
+    if questions and options.limit < 1:
         raise BadInput(f"--limit {options.limit} leaves no question. Give at least 1")
-    rng = np.random.default_rng(options.seed)
-    chosen = rng.permutation(len(questions))[: options.limit]
-    return [questions[i] for i in sorted(chosen.tolist())]
+    return sample_questions(questions, options.limit, options.seed)
 
 
 def _sample_with_gold(
@@ -317,9 +313,9 @@ def _sample_with_gold(
 ) -> list[Question]:
     """Sample among the questions with gold for the given metric, so that the limit is not spent on others."""
     if options.limit is None or not options.metric:
-        return sample_questions(questions, options)
+        return limited_sample(questions, options)
     unit = metric_unit(options.metric)
-    return sample_questions([q for q in questions if gold[q.id].has(unit)] or questions, options)
+    return limited_sample([q for q in questions if gold[q.id].has(unit)] or questions, options)
 
 
 def _count_questions(

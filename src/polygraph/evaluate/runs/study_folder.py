@@ -14,6 +14,7 @@ from polygraph.evaluate.judging.length_alignment import AlignedPair, AlignmentSt
 from polygraph.evaluate.questions.file import Question, question_line, read_questions
 from polygraph.evaluate.records import USAGE_FIELDS, MadeWith, StudyAnswer
 from polygraph.records import Json
+from polygraph.store.atomic_files import write_file
 
 T = TypeVar("T")
 MANIFEST = "study.json"
@@ -141,13 +142,8 @@ class StudyFolder:
 
     def _replace(self, path: Path, text: bytes) -> None:
         """Replace a file atomically."""
-        temporary = path.with_suffix(".tmp")
         try:
-            with temporary.open("wb") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+            write_file(path, [text])
         except OSError as error:
             raise _unwritable(path, error) from error
 

@@ -1,6 +1,5 @@
 """Ranking of all methods from pairwise comparisons: the model of Bradley and Terry (1952), with intervals."""
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ _PRIOR = 0.5
 _MAX_GROUPS = 200
 """Groups of questions that the jackknife leaves out in turn; with fewer questions each is a group."""
 _NO_VARIATION = 1e-9
-_ELO = 400 / math.log(10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +43,6 @@ class Strength:
     rank_low: int
     rank_high: int
     """Best and worst rank within the same interval; 1 is the best."""
-
-    @property
-    def elo(self) -> float:
-        """Strength on the Elo scale, centred at 1000."""
-        return 1000 + _ELO * self.strength
 
 
 def bradley_terry(

@@ -73,19 +73,6 @@ def paired_test(a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05) 
     )
 
 
-def sign_test(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the two-sided p of the sign test; ties are dropped, and p is 1 if all are ties.
-
-    Raises:
-        MissingExtra: without the extra `eval`.
-    """
-    wins = sum(x > y for x, y in zip(a, b, strict=True))
-    losses = sum(x < y for x, y in zip(a, b, strict=True))
-    if not wins + losses:
-        return 1.0
-    return float(import_optional("scipy.stats").binomtest(wins, wins + losses).pvalue)
-
-
 def all_paired_tests(
     scores: Mapping[str, Sequence[float]],
 ) -> dict[tuple[str, str], tuple[PairedTest, float]]:

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 from polygraph.evaluate.records import TUNED_MARK, is_tuned, method_of
 
-PAPER_METHODS = ("naive:graft", "graft:paper")
-"""Three passages by cosine; one community summary (Jin, Yu and Kokoromyti, sections 4.2 and 5)."""
 _PAPER_NAMES = {
     "naive:graft": "RAG",
     f"naive:graft{TUNED_MARK}": "RAFT",
     "graft:paper": "GraphRAG",
     f"graft:paper{TUNED_MARK}": "GRAFT",
 }
+"""Three passages by cosine, and one community summary (Jin, Yu and Kokoromyti, sections 4.2 and 5)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ A table is asked only if every word of the question is one of these. A question 
 is about something else.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -241,8 +242,33 @@ def _covered(tokens: Sequence[Token], start: int, end: int) -> list[int]:
 
 
 def _find_conditions(reading: Reading, table: TableView, free: list[bool]) -> None:
-    infinity = float("inf")
-    for match in _BOUND.finditer(reading.question):
+    if bounds := list(_BOUND.finditer(reading.question)):
+        _find_bounds(reading, bounds, _units(table), free)
+    if any(column.kind == "date" for column in table.columns):
+        _find_dates(reading, free)
+
+
+def _units(table: TableView) -> set[str]:
+    """Return the units of a table: those of its cells, in brackets in its header, and last words of its header."""
+    units = {column.unit.casefold() for column in table.columns} - {""}
+    units |= {
+        word
+        for column in table.columns
+        for note in _UNIT_NOTE.findall(column.name)
+        for word in _plain_words(note)
+    }
+    return units | {
+        words[-1]
+        for column in table.columns
+        if (words := _plain_words(column.name))[-1:] and words[-1] in UNIT_WORDS
+    }
+
+
+def _find_bounds(
+    reading: Reading, matches: Sequence[re.Match[str]], units: set[str], free: list[bool]
+) -> None:
+    """Add the bounds of numbers that were matched: ``more than 5 MW``."""
+    for match in matches:
         number = parse_number(match["x"])
         if number is None:
             # The word behind the number is no unit: more than 5 seats.
@@ -250,24 +276,12 @@ def _find_conditions(reading: Reading, table: TableView, free: list[bool]) -> No
             number = parse_number(bare[0].rstrip(".,")) if bare else None
         if number is None:
             continue
-        units = {column.unit.casefold() for column in table.columns} - {""}
-        units |= {
-            word
-            for column in table.columns
-            for note in _UNIT_NOTE.findall(column.name)
-            for word in _plain_words(note)
-        }
-        units |= {
-            words[-1]
-            for column in table.columns
-            if (words := _plain_words(column.name))[-1:] and words[-1] in UNIT_WORDS
-        }
         value, unit = number
         end = match.end()
         if unit and unit.casefold() not in units and unit not in "£$€%":
             end, unit = match.start("x") + len(match["x"].rstrip(unit)), ""
         step = 1e-9 * max(1.0, abs(value))
-        low, high = -infinity, infinity
+        low, high = -math.inf, math.inf
         if match["gt"] or match["ge"]:
             low = value + (step if match["gt"] else 0.0)
         else:
@@ -278,8 +292,10 @@ def _find_conditions(reading: Reading, table: TableView, free: list[bool]) -> No
         )
         for n in at:
             free[n] = False
-    if not any(column.kind == "date" for column in table.columns):
-        return
+
+
+def _find_dates(reading: Reading, free: list[bool]) -> None:
+    """Add the times in words that no bound has taken: ``since May 1871``."""
     for match in _WHEN.finditer(reading.question):
         first = parse_days(match["from"] or match["day"])
         last = parse_days(match["to"]) if match["to"] else first
@@ -288,10 +304,10 @@ def _find_conditions(reading: Reading, table: TableView, free: list[bool]) -> No
             continue
         how = (match["how"] or "between").lower()
         low, high = {
-            "before": (-infinity, first[0] - 1),
-            "until": (-infinity, first[1]),
-            "after": (first[1] + 1, infinity),
-            "since": (first[0], infinity),
+            "before": (-math.inf, first[0] - 1),
+            "until": (-math.inf, first[1]),
+            "after": (first[1] + 1, math.inf),
+            "since": (first[0], math.inf),
         }.get(how, (first[0], last[1]))
         reading.conditions.append(Condition(at[0], low, high, True, "", match[0]))
         for n in at:

@@ -53,7 +53,7 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         m for m in names if plain(m.group()) not in there and not is_common_knowledge(plain(m.group()), there)
     ]
     if not names:
-        return _other_bearer(claim, known, elsewhere)
+        return _mixed_name(claim, known, elsewhere)
     # A claim may be too short to show its language.
     german = (detect_language(claim) or detect_language(known)) == "de"
     starts = {w[:_SHORT_WORD] for w in there}
@@ -77,7 +77,7 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
             continue
         if repeated(claim, known, without=name):
             return f"the name {name}"
-    return _other_bearer(claim, known, elsewhere)
+    return _mixed_name(claim, known, elsewhere)
 
 
 def _has_word(text: str, word: str) -> bool:
@@ -117,7 +117,7 @@ def _is_form(name: str, word: str) -> bool:
     )
 
 
-def _other_bearer(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
+def _mixed_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
     """Return a name of a claim that is put together from two names of the text.
 
     "Priya Lomond" where the text has "Priya Nand" and "Hamish Lomond", or "Dr. Crane" where it has "Dr. Vance".
@@ -139,14 +139,14 @@ def _other_bearer(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
     for match in _TITLED.finditer(claim):
         everything = f"{known}\n{elsewhere()}"
         title = match.group()[: match.start(1) - match.start()]
-        bearers = {m.group(1) for m in _TITLED.finditer(everything) if m.group().startswith(title)}
+        with_title = {m.group(1) for m in _TITLED.finditer(everything) if m.group().startswith(title)}
         named = re.search(rf"\b[A-Z][^\W\d_]+ {re.escape(match.group(1))}\b", everything)
         is_titled = any(m.group(1) == match.group(1) for m in _TITLED.finditer(everything))
         if (
             title.rstrip(". ") in {"Dr", "Judge", "Captain", "Capt", "Bishop", "Inspector"}
-            and bearers
+            and with_title
             and named
-            and (match.group(1) not in bearers and not is_titled)
+            and (match.group(1) not in with_title and not is_titled)
         ):
             return f"the name {match.group()}"
     return ""

@@ -4,14 +4,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log2
 
 import numpy as np
 
 from polygraph.arrays import Array, distinct
-from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
 from polygraph.extract.resolution.clusters.cluster import Cluster
-from polygraph.extract.resolution.evidence.attributes import IN_CONTEXT, STEM, TITLE_IN_FULL, Attributes
+from polygraph.extract.resolution.clusters.evidence_weights import weigh_evidence
+from polygraph.extract.resolution.evidence.attributes import IN_CONTEXT
 from polygraph.extract.resolution.evidence.statements import EQUATES, LISTED
 from polygraph.extract.resolution.mentions.mention_table import MentionTable
 from polygraph.extract.resolution.names.given_name_conflict import given_names_conflict
@@ -21,9 +20,6 @@ from polygraph.extract.resolution.vocabulary.kinds import kind_of_type, kinds_co
 CONSTRAINT = "constraint of the user"
 STATED = "related as two in one text"
 TYPES = "types"
-_UNMARRIED = frozenset(
-    ["miss", "fräulein", "señorita", "signorina", "mademoiselle", "mlle", "frøken", "fröken"]
-)
 _STRICT_TYPES = frozenset(["date", "quantity", "event"])
 """Types that only merge with their own."""
 
@@ -250,50 +246,18 @@ class Merger:
 
     def evidence(self, a: int, b: int) -> tuple[float, str]:
         """Return the amount of evidence that two clusters are one entity, 0 for none, and a text that names it."""
-        left, right = self.clusters[self.root(a)].attributes, self.clusters[self.root(b)].attributes
+        left, right = (self.clusters[self.root(n)] for n in (a, b))
         listed = self.side_by_side(a, b)
         names = [] if listed else self.shared_context(a, b)
-        is_common = {name: bool(self.table.is_common[bisect_left(self.table.bases, name)]) for name in names}
-        names.sort(key=lambda name: (is_common[name], name))
-        n_common = sum(is_common.values())
-        polite = MALE_TITLES | FEMALE_TITLES
-        offices = (_offices(left) & _offices(right)) - polite
-        places = (left.within | left.regions) & (right.within | right.regions)
-        years = left.years & right.years
-        near = (
-            bool(left.years and right.years) and min(abs(x - y) for x in left.years for y in right.years) <= 2
+        is_common = [bool(self.table.is_common[bisect_left(self.table.bases, name)]) for name in names]
+        return weigh_evidence(
+            left.attributes,
+            right.attributes,
+            rare=[name for name, common in zip(names, is_common, strict=True) if not common],
+            common=[name for name, common in zip(names, is_common, strict=True) if common],
+            listed=listed,
+            size=max(left.size, right.size),
         )
-        # Two names of one text share its words, one person or not.
-        words: frozenset[str] = frozenset() if listed else left.words & right.words
-        if not offices and _is_strange(left, right):
-            return 0.0, ""
-        # Much is said of a large cluster, some of it by chance the same.
-        common = 2.0 * min(len(names) - n_common, 3) + 0.5 * min(n_common, 3) + min(len(words), 3)
-        size = max(self.clusters[self.root(n)].size for n in (a, b))
-        score = (
-            common / (1 + 0.5 * log2(size))
-            + (
-                3
-                if offices
-                else 2
-                if _is_said_of(left, right)
-                else 1.5 * bool(_fields(left) & _fields(right))
-            )
-            + 2 * bool(places)
-            + bool(left.classes & right.classes)
-            + 2 * (left.married == right.married == "yes")
-            + (1.5 if years else 0.75 * near)
-        )
-        found = [
-            *names[:3],
-            *sorted(offices)[:2],
-            *sorted(places)[:2],
-            *map(str, sorted(years)[:2]),
-            *sorted(words)[:3],
-        ]
-        return score, "both with " + ", ".join(
-            found
-        ) if found else "years close to each other" if near else ""
 
     def given_names_conflict(self, a: int, b: int) -> bool:
         """Return whether two clusters of rows of a model are people of one surname with different given names."""
@@ -318,33 +282,6 @@ class Merger:
     def remaining(self) -> list[Cluster]:
         """Return the clusters that were not merged into others, in order."""
         return [cluster for n, cluster in enumerate(self.clusters) if self._parent[n] == n]
-
-
-def _is_strange(a: Attributes, b: Attributes) -> bool:
-    """Return whether one has an office before the name, and the other is called Miss and never by an office."""
-    polite = MALE_TITLES | FEMALE_TITLES
-    return any(
-        bool(x.titles - polite) and bool(y.titles & _UNMARRIED) and not _offices(y) - polite
-        for x, y in ((a, b), (b, a))
-    )
-
-
-def _is_said_of(a: Attributes, b: Attributes) -> bool:
-    """Return whether the title of one occurs in what is said of the other."""
-    polite = MALE_TITLES | FEMALE_TITLES
-    return any(title[:STEM] in y.words for x, y in ((a, b), (b, a)) for title in x.titles - polite)
-
-
-def _fields(attributes: Attributes) -> frozenset[str]:
-    """Return the fields of titles and occupations."""
-    known = (FIELD_OF_OCCUPATION.get(word, "") for word in _offices(attributes))
-    return frozenset(field for field in known if field)
-
-
-def _offices(attributes: Attributes) -> frozenset[str]:
-    """Return titles and occupations in English."""
-    words = attributes.titles | attributes.occupations
-    return frozenset(TITLE_IN_FULL.get(word, ENGLISH_OCCUPATION.get(word, word)) for word in words)
 
 
 def merge_equated(merger: Merger) -> None:

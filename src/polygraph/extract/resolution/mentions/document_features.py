@@ -6,7 +6,7 @@ They depend on the document alone, so they are computed once per document and ke
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -76,29 +76,22 @@ def extract_features(
     statements = read_statements(items, relations) if by_model else Statements()
     _apply_aliases(document, items, constraints, statements, by_model=by_model)
     known = {fold(item.base) for item in items}
-    regions: dict[str, frozenset[str]] = defaultdict(frozenset)
-    for item in items if by_model else ():
-        if place := region(fold(item.base)):
-            regions[item.mention.window] |= {place}
+    regions = _regions_of_windows(items) if by_model else {}
     numbers: dict[str, int] = {}
     context: dict[int, set[str]] = defaultdict(set)
     columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
     for n, item in enumerate(items):
         mention, base = item.mention, item.base
         window = numbers.setdefault(mention.window, len(numbers))
-        found = Attributes()
-        if base and by_model:
-            found = describe(item.parts, mention.name, mention.type, mention.description)
-            if found.within:
-                found.within = frozenset(
-                    place_in_english(place)
-                    for place in found.within
-                    if place in known or region(place) or item.parts.apposition
-                )
+        if not base:
+            found = Attributes()
+        elif by_model:
+            found = _described(item, known)
             statements.add_to(found, n)
-            if len(regions[mention.window]) == 1 and not found.within and found.kind == "place":
-                found.regions = regions[mention.window] - {fold(base)}
-        elif base:
+            near = regions.get(mention.window, frozenset())
+            if len(near) == 1 and not found.within and found.kind == "place":
+                found.regions = near - {fold(base)}
+        else:
             found = extract_attributes(item.parts, mention.name, mention.type, mention.description)
         is_name = not item.parts.is_lower_case and mention.type not in ("date", "quantity", "concept")
         is_context = bool(base) and is_name and len(context[window]) < MAX_CONTEXT_NAMES
@@ -117,6 +110,28 @@ def extract_features(
         links = statements.links.get(n)
         columns["links"].append(json.dumps(links, ensure_ascii=False) if links else None)
     return [(item.mention.window, item.mention.name) for item in items], columns
+
+
+def _regions_of_windows(items: Sequence[WindowName]) -> dict[str, frozenset[str]]:
+    """Return the known countries and their parts that each window names, by window id."""
+    found: dict[str, frozenset[str]] = defaultdict(frozenset)
+    for item in items:
+        if place := region(fold(item.base)):
+            found[item.mention.window] |= {place}
+    return found
+
+
+def _described(item: WindowName, known: Set[str]) -> Attributes:
+    """Return the attributes from a description; where it lies only if the document or a list knows the place."""
+    mention = item.mention
+    found = describe(item.parts, mention.name, mention.type, mention.description)
+    if found.within:
+        found.within = frozenset(
+            place_in_english(place)
+            for place in found.within
+            if place in known or region(place) or item.parts.apposition
+        )
+    return found
 
 
 def _read_monsieur(items: Sequence[WindowName]) -> None:

@@ -237,7 +237,7 @@ def _choices(
         possible = [
             m
             for m in candidates
-            if m != n and (key_of[n], m) not in refused and _may_bear(merger, n, m, is_person)
+            if m != n and (key_of[n], m) not in refused and _may_stand_for(merger, n, m, is_person)
         ]
         ranked = _ranked(merger, n, possible)
         least = _evidence_needed(merger, n, ranked[0][2]) if is_person and ranked else _NEAR
@@ -299,7 +299,7 @@ def _merge_with_most(merger: Merger, left: list[int], sizes: Mapping[int, int], 
     return [
         n
         for n in left
-        if not _may_bear(merger, n, merger.root(long), is_person=True)
+        if not _may_stand_for(merger, n, merger.root(long), is_person=True)
         or not merger.merge(n, long, "alias in document", 0.7, "as most mentions of the name")
     ]
 
@@ -324,8 +324,8 @@ def _merge_left(merger: Merger, left: Sequence[int], *, least: float) -> None:
             first_with.append((key, n))
 
 
-def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
-    """Return whether nothing contradicts a candidate."""
+def _may_stand_for(merger: Merger, short: int, long: int, is_person: bool) -> bool:
+    """Return whether nothing speaks against a short name standing for a longer one."""
     if merger.conflict(short, long)[0]:
         return False
     if not is_person:

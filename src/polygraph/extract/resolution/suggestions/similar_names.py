@@ -270,36 +270,10 @@ def _sound_alike(a: str, b: str) -> bool:
 def _of_things(
     a: str, b: str, words: Sequence[str], others: Sequence[str], written: Mapping[str, str]
 ) -> float:
-    first, second = _YEAR.sub("", a), _YEAR.sub("", b)
-    for short, long in ((first, second), (second, first)):
-        is_short = (
-            " " not in short and " " in long and _is_abbreviation(written.get(a if short is first else b, ""))
-        )
-        if is_short and acronym_letters(short) in initials(long.split()):
-            return EQUAL
-    for short, other in ((a, others), (b, words)):
-        if " " not in short and _is_abbreviation(written.get(short, "")):
-            abbreviation = acronym_letters(short)
-            if any(len(word) >= _COMPOUND for word in other) and abbreviates(abbreviation, other):
-                return EQUAL if len(other) > 1 else SOME
-    if _begins_with_initials(first.split(), second.split()) or _begins_with_initials(
-        second.split(), first.split()
-    ):
-        return EQUAL
+    if likeness := _as_abbreviation(a, b, words, others, written):
+        return likeness
     mine, theirs = set(words), set(others)
-    numbers = [frozenset(filter(str.isdigit, some)) for some in (mine, theirs)]
-    # A treaty may be called by its year or its number.
-    for some in (
-        [{n for n in each if (len(n) == _YEAR_DIGITS) == is_year} for each in numbers]
-        for is_year in (True, False)
-    ):
-        if all(some) and some[0] != some[1]:
-            return 0.0
-    # Words of two languages are no opposites.
-    if mine & theirs and names_conflict(
-        *(" ".join(sorted(some - number)) for some, number in zip((mine, theirs), numbers, strict=True)),
-        of_people=False,
-    ):
+    if _differ_in_number_or_opposite(mine, theirs):
         return 0.0
     if _is_initial_of(words, others) or _is_initial_of(others, words):
         return EQUAL
@@ -322,6 +296,46 @@ def _of_things(
     if not alike and is_other_script(a) != is_other_script(b):
         alike = not _heard(words).isdisjoint(_heard(others))
     return SOME if alike else 0.0
+
+
+def _as_abbreviation(
+    a: str, b: str, words: Sequence[str], others: Sequence[str], written: Mapping[str, str]
+) -> float:
+    """Return how alike two names are of which one abbreviates the other, else 0."""
+    first, second = _YEAR.sub("", a), _YEAR.sub("", b)
+    for short, long in ((first, second), (second, first)):
+        is_short = (
+            " " not in short and " " in long and _is_abbreviation(written.get(a if short is first else b, ""))
+        )
+        if is_short and acronym_letters(short) in initials(long.split()):
+            return EQUAL
+    for short, other in ((a, others), (b, words)):
+        if " " not in short and _is_abbreviation(written.get(short, "")):
+            abbreviation = acronym_letters(short)
+            if any(len(word) >= _COMPOUND for word in other) and abbreviates(abbreviation, other):
+                return EQUAL if len(other) > 1 else SOME
+    if _begins_with_initials(first.split(), second.split()) or _begins_with_initials(
+        second.split(), first.split()
+    ):
+        return EQUAL
+    return 0.0
+
+
+def _differ_in_number_or_opposite(mine: Set[str], theirs: Set[str]) -> bool:
+    """Return whether the words of two names hold different numbers or years, or opposites."""
+    numbers = [frozenset(filter(str.isdigit, some)) for some in (mine, theirs)]
+    # A treaty may be called by its year or its number.
+    for some in (
+        [{n for n in each if (len(n) == _YEAR_DIGITS) == is_year} for each in numbers]
+        for is_year in (True, False)
+    ):
+        if all(some) and some[0] != some[1]:
+            return True
+    # Words of two languages are no opposites.
+    return bool(mine & theirs) and names_conflict(
+        *(" ".join(sorted(some - number)) for some, number in zip((mine, theirs), numbers, strict=True)),
+        of_people=False,
+    )
 
 
 def _is_initial_of(short: Sequence[str], long: Sequence[str]) -> bool:

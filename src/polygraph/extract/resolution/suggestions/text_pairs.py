@@ -14,7 +14,7 @@ from polygraph.extract.resolution.vocabulary.kinds import CLASS_OF_NOUN, kind_of
 
 _BESIDE = "the only one of its kind beside it"
 _LONGER = "the only longer name beside it"
-_MAX_BEARERS = 2
+_MAX_ANTECEDENTS = 2
 """Names beside a general one that it may stand for; of more, a model could not tell either."""
 _SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
 
@@ -27,7 +27,7 @@ def suggest_from_texts(merger: Merger, alike: Mapping[tuple[str, str], float]) -
         alike: how alike names are, as `similar_names` returns it.
     """
     _suggest_described(merger)
-    _suggest_bearers(merger)
+    _suggest_antecedents(merger)
     for x, y in sorted(_only_one_beside(merger, alike)):
         is_one_kind = asked_kind(merger, x) == asked_kind(merger, y)
         if is_one_kind and not merger.conflict(x, y)[0] and not merger.given_names_conflict(x, y):
@@ -49,21 +49,21 @@ def _suggest_described(merger: Merger) -> None:
             merger.leave_undecided(x, y, "equated by text", text)
 
 
-def _suggest_bearers(merger: Merger) -> None:
-    """Leave general names undecided (``the company``) of which one or two names beside them may be meant."""
+def _suggest_antecedents(merger: Merger) -> None:
+    """Leave general names (``the company``) undecided that have one or two antecedents among the names beside them."""
     for base in sorted(filter(is_general_noun, merger.numbers)):
         for x in merger.roots([base]):
             if is_general_noun(merger.clusters[x].base):
                 names = [merger.table.bases[number] for number in merger.clusters[x].context_ids().tolist()]
                 others = merger.roots([name for name in names if not is_general_noun(name)])
-                bearers = [y for y in others if y != x and _may_be_meant(merger, x, y)]
-                if len(bearers) <= _MAX_BEARERS:
-                    for y in bearers:
+                antecedents = [y for y in others if y != x and _may_be_antecedent(merger, x, y)]
+                if len(antecedents) <= _MAX_ANTECEDENTS:
+                    for y in antecedents:
                         merger.leave_undecided(x, y, "short name", _BESIDE)
 
 
-def _may_be_meant(merger: Merger, x: int, y: int) -> bool:
-    """Return whether a general name may stand for a name of its text: of a person, a body, or a place so called."""
+def _may_be_antecedent(merger: Merger, x: int, y: int) -> bool:
+    """Return whether a general name may stand for a name of its text: a person, a body, or a place of that class."""
     kinds = {kind_of_type(merger.clusters[n].majority_type()) for n in (x, y)}
     if len(kinds) > 1 or "" in kinds or not merger.side_by_side(x, y):
         return False
@@ -74,7 +74,7 @@ def _may_be_meant(merger: Merger, x: int, y: int) -> bool:
 
 
 def _only_one_beside(merger: Merger, alike: Mapping[tuple[str, str], float]) -> set[tuple[int, int]]:
-    """Return pairs of clusters that one text names, each the only one beside the other that may bear its name."""
+    """Return pairs of clusters that one text names, each the only one beside the other that may have its name."""
     pairs = {
         (min(x, y), max(x, y))
         for (a, b), likeness in alike.items()

@@ -6,9 +6,9 @@ from typing import Any
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_pages
 from polygraph.ingest.decode import clean
+from polygraph.ingest.layout.pdf_pages import join_hyphens, page_by_layout, without_running_heads
 from polygraph.ingest.library import import_library, without_warnings
 from polygraph.ingest.limits import ReadLimits
-from polygraph.ingest.pdf_pages import join_hyphens, page_by_layout, without_running_heads
 from polygraph.ingest.source_fields import author_field
 
 _MAX_PAGES = 20_000

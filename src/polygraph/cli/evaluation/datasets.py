@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polygraph.cli.eval_retrieval import METHODS
+from polygraph.cli.evaluation.options import METHODS
 from polygraph.cli.options import JsonOption
 
 if TYPE_CHECKING:

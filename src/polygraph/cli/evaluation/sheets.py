@@ -5,7 +5,14 @@ from typing import Annotated, Optional
 
 import typer
 
-from polygraph.cli.open_study import open_existing, show_result
+from polygraph.cli.evaluation.open_study import open_existing, show_result
+from polygraph.cli.evaluation.options import (
+    MethodsOption,
+    OutputOption,
+    SeedOption,
+    ToleranceOption,
+    split_instances,
+)
 from polygraph.cli.options import (
     CostOption,
     IndexOption,
@@ -13,13 +20,6 @@ from polygraph.cli.options import (
     OfflineOption,
     SpendOption,
     caps,
-)
-from polygraph.cli.study_options import (
-    MethodsOption,
-    OutputOption,
-    SeedOption,
-    ToleranceOption,
-    split_instances,
 )
 from polygraph.errors import BadInput
 

@@ -1,29 +1,8 @@
 """Names of one thing in several forms, languages and scripts, and namesakes that are two, on rows of a model."""
 
-from collections.abc import Sequence
-
 import pytest
 
-from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
-from polygraph.extract.resolution.resolve import resolve
-
-Row = tuple[str, str, str, str]
-"""Document, name, type, description."""
-
-
-def resolved(rows: Sequence[Row], *relations: tuple[str, str, str, str]) -> Resolution:
-    mentions = [
-        Mention(document=d, window=f"{d}@0", name=name, type=type_, description=text)
-        for d, name, type_, text in rows
-    ]
-    stated = [NameRelation(window=f"{d}@0", source=s, target=t, predicate=p) for d, s, p, t in relations]
-    found = resolve(mentions, relations=stated)
-    assert resolve(mentions[::-1], relations=stated[::-1]) == found
-    return found
-
-
-def same(found: Resolution, a: tuple[str, str], b: tuple[str, str]) -> bool:
-    return found.entity_of[f"{a[0]}@0", a[1]] == found.entity_of[f"{b[0]}@0", b[1]]
+from tests.unit.extract.resolution.resolved_rows import resolved, same
 
 
 def are_one(first: str, second: str, type_: str, shared: str = "") -> bool:

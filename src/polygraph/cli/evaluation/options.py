@@ -1,4 +1,4 @@
-"""Options of the commands of a study, and the parsing of names of methods and their instances."""
+"""Options of the commands of the evaluation, and the parsing of names of methods and their instances."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Optional
@@ -11,6 +11,16 @@ from polygraph.errors import BadInput
 MAX_INSTANCES = 9
 """Of one method."""
 
+PerDocumentOption = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--per-document",
+        metavar="CORPUS.jsonl",
+        help="Build an index per document, and ask each question of its own document.",
+    ),
+]
+METHODS = "bm25,naive,hybrid"
+"""Default methods: fast, and without a graph."""
 OutputOption = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="DIR", help="Folder of the study; a later run resumes from it."),

@@ -1,37 +1,12 @@
 """Rules that need a language model's rows: statements, types, descriptions, other scripts, nearest bearers."""
 
 import json
-from collections.abc import Sequence
-from itertools import permutations
-from pathlib import Path
 
 import pytest
 
-from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
+from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.extract.resolution.resolve import resolve
-
-REPLIES = Path(__file__).parents[4] / "shared" / "data" / "replies-sample-strong" / "replies.jsonl"
-
-
-Row = tuple[str, str, str, str]
-"""Document, name, type, description."""
-
-
-def resolved(rows: Sequence[Row], *relations: tuple[str, str, str, str]) -> Resolution:
-    """Resolve rows and relations, each as document, source, predicate, target."""
-    mentions = [
-        Mention(document=d, window=f"{d}@0", name=name, type=type_, description=text)
-        for d, name, type_, text in rows
-    ]
-    stated = [NameRelation(window=f"{d}@0", source=s, target=t, predicate=p) for d, s, p, t in relations]
-    found = resolve(mentions, relations=stated)
-    for some in list(permutations(mentions))[:6]:
-        assert resolve(some, relations=stated[::-1]) == found
-    return found
-
-
-def same(found: Resolution, a: tuple[str, str], b: tuple[str, str]) -> bool:
-    return found.entity_of[f"{a[0]}@0", a[1]] == found.entity_of[f"{b[0]}@0", b[1]]
+from tests.unit.extract.resolution.resolved_rows import resolved, same
 
 
 def test_a_name_that_a_text_denies_is_kept_apart_in_every_document():
@@ -339,12 +314,10 @@ def test_an_office_after_a_word_for_the_past_or_as_tells_namesakes_apart(descrip
     assert not same(found, ("b", "Matthias Corve"), ("c", "Mr. Corve"))
 
 
-@pytest.mark.skipif(
-    not REPLIES.exists(), reason="the replies of a strong model are not beside the repository"
-)
-def test_the_merges_seen_in_real_replies_are_gone():
+def test_the_merges_seen_in_real_replies_are_gone(shared_data):
     mentions, relations = [], []
-    lines = [json.loads(line) for line in REPLIES.read_text(encoding="utf-8").splitlines()]
+    replies = shared_data("replies-sample-strong") / "replies.jsonl"
+    lines = [json.loads(line) for line in replies.read_text(encoding="utf-8").splitlines()]
     for n, row in enumerate(line for line in lines if line["task"].strip().endswith("extract")):
         window = f"{n:02}@0"
         for record in row["reply"].splitlines():

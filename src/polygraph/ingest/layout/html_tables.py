@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polygraph.ingest.content import LoadedTable
-from polygraph.ingest.table_rows import MAX_COLUMNS, grid_lines, row_line
+from polygraph.ingest.layout.table_rows import MAX_COLUMNS, grid_lines, row_line
 
 _MAX_SPAN = 1_000
 """Rows that one cell may span."""

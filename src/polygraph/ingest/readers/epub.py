@@ -8,8 +8,8 @@ from urllib.parse import unquote
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedText
 from polygraph.ingest.decode import decode, open_zip
-from polygraph.ingest.html import attributes, page_text, tags
 from polygraph.ingest.limits import ReadLimits
+from polygraph.ingest.readers.html import attributes, page_text, tags
 from polygraph.ingest.source_fields import author_field
 
 

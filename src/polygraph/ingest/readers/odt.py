@@ -6,10 +6,10 @@ from html import unescape
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
 from polygraph.ingest.decode import decode, open_zip
-from polygraph.ingest.html import attributes, tags
+from polygraph.ingest.layout.table_rows import grid_lines
 from polygraph.ingest.limits import ReadLimits
+from polygraph.ingest.readers.html import attributes, tags
 from polygraph.ingest.source_fields import author_field
-from polygraph.ingest.table_rows import grid_lines
 
 _HIDDEN = frozenset({"office:annotation", "text:tracked-changes", "office:forms", "text:note-citation"})
 _SPACE = re.compile(r"\s+")

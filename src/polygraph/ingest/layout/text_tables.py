@@ -4,7 +4,7 @@ import re
 
 from polygraph.ingest.content import LoadedTable
 from polygraph.ingest.headings import FENCE
-from polygraph.ingest.table_rows import make_table, row_line
+from polygraph.ingest.layout.table_rows import make_table, row_line
 
 _RULE = re.compile(r"[ \t]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _CELL_END = re.compile(r"(?<!\\)\|")

@@ -1,10 +1,11 @@
-"""The commands `polygraph eval retrieval` and `coverage`, and the group `polygraph eval`."""
+"""The commands `polygraph eval retrieval` and `coverage`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from polygraph.cli.evaluation.options import METHODS, PerDocumentOption
 from polygraph.cli.open_index import open_index
 from polygraph.cli.options import (
     BatchOption,
@@ -27,24 +28,8 @@ if TYPE_CHECKING:
     from polygraph.evaluate.reports.retrieval_report import RetrievalReport
     from polygraph.evaluate.statistics.intervals import Interval
 
-app: typer.Typer = typer.Typer(
-    name="eval",
-    help="Measure methods on questions, with intervals and cost.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app: typer.Typer = typer.Typer()
 
-PerDocumentOption = Annotated[
-    Optional[Path],
-    typer.Option(
-        "--per-document",
-        metavar="CORPUS.jsonl",
-        help="Build an index per document, and ask each question of its own document.",
-    ),
-]
-METHODS = "bm25,naive,hybrid"
-"""Default methods: fast, and without a graph."""
 _MAX_PAIRS = 10
 """Largest number of pairs of methods that are all shown: those of five methods."""
 _CELL = 16

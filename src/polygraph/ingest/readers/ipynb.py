@@ -7,7 +7,7 @@ from typing import Any
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedText
 from polygraph.ingest.limits import ReadLimits
-from polygraph.ingest.plain_text import read_markdown
+from polygraph.ingest.readers.plain_text import read_markdown
 
 _MAX_OUTPUT = 2_000
 """Characters of the output of one cell that are read: tables of numbers and progress bars go on for pages."""

@@ -10,8 +10,8 @@ from email.parser import BytesParser
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedText
 from polygraph.ingest.decode import clean, decode
-from polygraph.ingest.html import page_text
 from polygraph.ingest.limits import ReadLimits
+from polygraph.ingest.readers.html import page_text
 from polygraph.records import Json
 
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")

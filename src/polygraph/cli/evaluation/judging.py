@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from polygraph.cli.open_study import show_result
+from polygraph.cli.evaluation.open_study import show_result
 from polygraph.cli.options import split_names
 from polygraph.errors import BadInput
 

@@ -6,9 +6,35 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polygraph.cli.eval_retrieval import PerDocumentOption
-from polygraph.cli.judge_study import check_new_answers, count_judge_calls, design_of, judge_study, judges_of
-from polygraph.cli.open_study import open_existing, open_experiment, show_result
+from polygraph.cli.evaluation.judging import (
+    check_new_answers,
+    count_judge_calls,
+    design_of,
+    judge_study,
+    judges_of,
+)
+from polygraph.cli.evaluation.open_study import open_existing, open_experiment, show_result
+from polygraph.cli.evaluation.options import (
+    AgainOption,
+    AlignOption,
+    AnswerTemperatureOption,
+    JudgeOption,
+    KindOption,
+    MethodsOption,
+    NewAnswersOption,
+    NumberOption,
+    OutputOption,
+    OwnOption,
+    PerDocumentOption,
+    ProtocolOption,
+    RepeatsOption,
+    SeedOption,
+    TemperatureOption,
+    ToleranceOption,
+    TrialsOption,
+    instances_of,
+    split_instances,
+)
 from polygraph.cli.options import (
     BatchOption,
     CostOption,
@@ -20,26 +46,6 @@ from polygraph.cli.options import (
     SpendOption,
     TokensOption,
     caps,
-)
-from polygraph.cli.study_options import (
-    AgainOption,
-    AlignOption,
-    AnswerTemperatureOption,
-    JudgeOption,
-    KindOption,
-    MethodsOption,
-    NewAnswersOption,
-    NumberOption,
-    OutputOption,
-    OwnOption,
-    ProtocolOption,
-    RepeatsOption,
-    SeedOption,
-    TemperatureOption,
-    ToleranceOption,
-    TrialsOption,
-    instances_of,
-    split_instances,
 )
 from polygraph.errors import BadInput
 

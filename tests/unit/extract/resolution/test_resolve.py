@@ -16,6 +16,7 @@ from polygraph.extract.resolution.evidence.attributes import Attributes
 from polygraph.extract.resolution.merging.blocking import one_edit_pairs
 from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
 from polygraph.extract.resolution.resolve import resolve
+from tests.unit.extract.resolution.resolved_rows import same
 
 
 def mention(
@@ -36,10 +37,6 @@ def ids(found: Resolution) -> dict[tuple[str, str], str]:
 
 def n_entities(found: Resolution) -> int:
     return len(set(found.entity_of.values()))
-
-
-def same(found: Resolution, a: tuple[str, str], b: tuple[str, str]) -> bool:
-    return found.entity_of[f"{a[0]}@0", a[1]] == found.entity_of[f"{b[0]}@0", b[1]]
 
 
 # --- the same name

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from polygraph.ingest.content import LoadedTable
-from polygraph.ingest.table_rows import looks_like_header, make_table
+from polygraph.ingest.layout.table_rows import looks_like_header, make_table
 
 _GAP = re.compile(r"\S(?:\s?\S)*")
 """Text without a gap of two spaces."""

@@ -2,16 +2,15 @@
 
 import pytest
 
-from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.text.normalize import normalize_name
+from tests.unit.extract.resolution.resolved_rows import mentions_of, relations_of
 
 
 def undecided(*rows):
-    mentions = [
-        Mention(document=d, window=f"{d}@0", name=n, type=t, description=text) for d, n, t, text in rows
-    ]
-    return {frozenset(pair.names) for pair in resolve(mentions).pairs if pair.decision == "undecided"}
+    return {
+        frozenset(pair.names) for pair in resolve(mentions_of(rows)).pairs if pair.decision == "undecided"
+    }
 
 
 PLACE = ("place", "City.")
@@ -36,11 +35,7 @@ def test_names_that_stand_in_one_text_are_two():
 
 
 def decisions(*rows, relations=(), asks=True):
-    mentions = [
-        Mention(document=d, window=f"{d}@0", name=n, type=t, description=text) for d, n, t, text in rows
-    ]
-    links = [NameRelation(window=f"{d}@0", source=a, predicate=p, target=b) for d, a, p, b in relations]
-    found = resolve(mentions, relations=links, asks=asks)
+    found = resolve(mentions_of(rows), relations=relations_of(relations), asks=asks)
     return found, {frozenset(pair.names): pair.decision for pair in found.pairs}
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent
 from polygraph.ingest.decode import decode
-from polygraph.ingest.html import page_text
 from polygraph.ingest.library import import_library, without_warnings
-from polygraph.ingest.mail import MAX_HEADER, mail_content, shown_headers
-from polygraph.ingest.rtf import read_rtf
+from polygraph.ingest.readers.html import page_text
+from polygraph.ingest.readers.mail import MAX_HEADER, mail_content, shown_headers
+from polygraph.ingest.readers.rtf import read_rtf
 
 _HTML = 0x1013
 _COMPRESSED_RTF = 0x1009

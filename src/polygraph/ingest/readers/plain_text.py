@@ -4,8 +4,8 @@ import re
 from pathlib import PurePosixPath
 
 from polygraph.ingest.content import FileContent, LoadedText
+from polygraph.ingest.layout.text_tables import pair_lines, pipe_tables
 from polygraph.ingest.source_fields import header_fields
-from polygraph.ingest.text_tables import pair_lines, pipe_tables
 from polygraph.records import Json
 from polygraph.text.sentences import atx_heading
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from html import unescape
 
 from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
-from polygraph.ingest.html_tables import Cell, table_lines
-from polygraph.ingest.scripts import raised_or_lowered
+from polygraph.ingest.layout.html_tables import Cell, table_lines
+from polygraph.ingest.layout.scripts import raised_or_lowered
 from polygraph.ingest.source_fields import page_field
 from polygraph.records import Json
 

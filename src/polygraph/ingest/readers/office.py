@@ -9,11 +9,11 @@ from typing import Any
 
 from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_pages
 from polygraph.ingest.decode import clean, open_zip
+from polygraph.ingest.layout.scripts import raised_or_lowered
+from polygraph.ingest.layout.table_rows import grid_lines, make_table, split_title
 from polygraph.ingest.library import import_library, without_warnings
 from polygraph.ingest.limits import ReadLimits
-from polygraph.ingest.scripts import raised_or_lowered
 from polygraph.ingest.source_fields import author_field
-from polygraph.ingest.table_rows import grid_lines, make_table, split_title
 
 MAX_CELLS = 5_000_000
 """Of a workbook."""

@@ -10,7 +10,7 @@ from typing import Any
 from polygraph.errors import BadInput
 from polygraph.ingest.content import BadRecord, FileContent, LoadedTable, LoadedText
 from polygraph.ingest.decode import clean
-from polygraph.ingest.table_rows import column_names, make_table, named_cells, row_line, split_title
+from polygraph.ingest.layout.table_rows import column_names, make_table, named_cells, row_line, split_title
 from polygraph.records import Json
 
 _TEXT_FIELDS = ("text", "content", "body", "description")

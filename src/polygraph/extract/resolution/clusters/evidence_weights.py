@@ -1,0 +1,90 @@
+"""How much speaks for two clusters being one entity: what they have in common, each with a weight."""
+
+from collections.abc import Sequence
+from math import log2
+
+from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
+from polygraph.extract.resolution.evidence.attributes import STEM, TITLE_IN_FULL, Attributes
+
+_COURTESY = MALE_TITLES | FEMALE_TITLES
+_UNMARRIED = frozenset(
+    ["miss", "fräulein", "señorita", "signorina", "mademoiselle", "mlle", "frøken", "fröken"]
+)
+
+
+def weigh_evidence(
+    left: Attributes,
+    right: Attributes,
+    *,
+    rare: Sequence[str],
+    common: Sequence[str],
+    listed: bool,
+    size: int,
+) -> tuple[float, str]:
+    """Return the amount of evidence that two clusters are one entity, 0 for none, and a text that names it.
+
+    Args:
+        left: what is known of one.
+        right: what is known of the other.
+        rare: context names of both that few documents have, ascending.
+        common: context names of both that many documents have, ascending.
+        listed: whether one window names both. Its names and words are those of both, one entity or not.
+        size: mentions of the larger cluster. Much is said of it, some of it by chance the same.
+    """
+    offices = (_offices(left) & _offices(right)) - _COURTESY
+    if not offices and _are_officer_and_miss(left, right):
+        return 0.0, ""
+    if offices:
+        trade = 3.0
+    elif _is_said_of(left, right):
+        trade = 2.0
+    else:
+        trade = 1.5 * bool(_fields(left) & _fields(right))
+    places = (left.within | left.regions) & (right.within | right.regions)
+    years = left.years & right.years
+    near = bool(left.years and right.years) and min(abs(x - y) for x in left.years for y in right.years) <= 2
+    words: frozenset[str] = frozenset() if listed else left.words & right.words
+    said = 2.0 * min(len(rare), 3) + 0.5 * min(len(common), 3) + min(len(words), 3)
+    score = (
+        said / (1 + 0.5 * log2(size))
+        + trade
+        + 2 * bool(places)
+        + bool(left.classes & right.classes)
+        + 2 * (left.married == right.married == "yes")
+        + (1.5 if years else 0.75 * near)
+    )
+    found = [
+        *[*rare, *common][:3],
+        *sorted(offices)[:2],
+        *sorted(places)[:2],
+        *map(str, sorted(years)[:2]),
+        *sorted(words)[:3],
+    ]
+    if found:
+        return score, "both with " + ", ".join(found)
+    return score, "years close to each other" if near else ""
+
+
+def _are_officer_and_miss(a: Attributes, b: Attributes) -> bool:
+    """Return whether one has an office before the name, and the other is called Miss and never by an office."""
+    return any(
+        bool(x.titles - _COURTESY) and bool(y.titles & _UNMARRIED) and not _offices(y) - _COURTESY
+        for x, y in ((a, b), (b, a))
+    )
+
+
+def _is_said_of(a: Attributes, b: Attributes) -> bool:
+    """Return whether the title of one occurs in what is said of the other."""
+    return any(title[:STEM] in y.words for x, y in ((a, b), (b, a)) for title in x.titles - _COURTESY)
+
+
+def _fields(attributes: Attributes) -> frozenset[str]:
+    """Return the fields of titles and occupations."""
+    known = (FIELD_OF_OCCUPATION.get(word, "") for word in _offices(attributes))
+    return frozenset(field for field in known if field)
+
+
+def _offices(attributes: Attributes) -> frozenset[str]:
+    """Return titles and occupations in English."""
+    words = attributes.titles | attributes.occupations
+    return frozenset(TITLE_IN_FULL.get(word, ENGLISH_OCCUPATION.get(word, word)) for word in words)

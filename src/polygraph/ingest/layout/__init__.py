@@ -1,0 +1,1 @@
+"""What stands beside and above each other on a page, as text: tables, pages of a PDF, superscripts."""

@@ -129,6 +129,7 @@ def _answer(
         candidates = [
             c for c in candidates if len(set(content_stems(c.quoted.text)) - asked) >= _MIN_NEW_WORDS
         ]
+    candidates = [c for c in candidates if not c.is_heading or _holds_quantity(question, c.quoted.text)]
     if not candidates:
         return _refused("the passages found hold no sentence that could answer")
     weights = term_weights(wanted, [c.terms for c in candidates])
@@ -186,6 +187,8 @@ def _similar(
     return similarities(candidates, weights, dot_rows(vectors, vector))
 
 
+_QUANTITY_GAIN = 2.0
+"""In logits, of a sentence that holds the date or number asked for."""
 _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
     # The question's wording, what an answering sentence then usually holds, and the gain in logits.
     (
@@ -196,7 +199,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
             r"\b\d{4}\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|"
             r"December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)\b"
         ),
-        2.0,
+        _QUANTITY_GAIN,
     ),
     (
         re.compile(r"^\W*how (?:many|much|long|old|far)\b|\b(?:price|salary|cost|sum|rate)\b", re.I),
@@ -205,7 +208,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
             r"fifty|hundred|thousand)\b",
             re.I,
         ),
-        2.0,
+        _QUANTITY_GAIN,
     ),
     (
         re.compile(r"^\W*who(?:se|m)?\b", re.I),
@@ -218,6 +221,15 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
 def _kind_gain(question: str, sentence: str) -> float:
     """Return the gain of a sentence that holds the kind of thing asked for: a date, a number, a person."""
     return sum(gain for asks, holds, gain in _KINDS if asks.search(question) and holds.search(sentence))
+
+
+def _holds_quantity(question: str, heading: str) -> bool:
+    """Return whether a heading holds the date or number that is asked for, as those of a list of versions do."""
+    return any(
+        asks.search(question) and holds.search(heading)
+        for asks, holds, gain in _KINDS
+        if gain == _QUANTITY_GAIN
+    )
 
 
 def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages: Sequence[Passage]) -> float:

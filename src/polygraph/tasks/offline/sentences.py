@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
 from polygraph.text.language import detect_language
-from polygraph.text.sentences import after_markup, sentence_spans
+from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems, words
 
 DUPLICATE_OVERLAP = 0.6
@@ -28,6 +28,8 @@ DEPENDENT = re.compile(
 """Beginnings of a sentence that is not understood without the one before it."""
 _LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
 """Beginning of a list item or of fenced code."""
+_END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
+"""End of a statement; a heading has none."""
 _WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
 
 
@@ -63,6 +65,8 @@ class Candidate:
     """The title, the sentence before it and the sentence itself: the text that the cross-encoder reads."""
     terms: frozenset[str]
     """Content words of `context`."""
+    is_heading: bool = False
+    """Whether it is the heading of its document or of a section: it says what the text is about, and states nothing."""
 
 
 def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
@@ -103,10 +107,27 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                         title=passage.title,
                         context=context,
                         terms=frozenset(content_stems(context)),
+                        is_heading=_is_heading(shown, passage),
                     )
                 )
             before, before_start = text, start
     return found
+
+
+def _is_heading(text: str, passage: Passage) -> bool:
+    """Return whether a sentence is a heading by its mark, or a title of its document or section without an end mark."""
+    if atx_heading(text):
+        return True
+    bare = text.strip("#*_=~ \t").casefold()
+    if not bare or _END.search(bare):
+        return False
+    titles = (passage.title, passage.chunk.metadata.get("section"))
+    # A title can go on behind the heading, as that of a page behind its first line.
+    return any(_begins_with(title.casefold(), bare) for title in titles if isinstance(title, str))
+
+
+def _begins_with(title: str, heading: str) -> bool:
+    return title.startswith(heading) and not title[len(heading) : len(heading) + 1].isalnum()
 
 
 def _languages(passages: Sequence[Passage]) -> dict[str, str]:

@@ -128,3 +128,42 @@ def test_an_answer_and_a_refusal_say_that_the_question_is_in_another_language():
     refused = chosen("Wo ist der Hund von Amundsen?", text)
     assert refused.refused_because.endswith(note)
     assert chosen("Who built the light of granite?", text).note == ""
+
+
+def titled(title, text, **metadata):
+    chunk = Chunk(
+        id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=9, metadata=metadata
+    )
+    return [Passage(chunk=chunk, title=title, evidence=1)]
+
+
+def test_a_title_or_heading_is_no_sentence_of_an_answer():
+    letter = "Ada Brook, of the mill, to the Miller\n\nSir,\n\nAda Brook kept the mill at Orrin for twenty years.\n"
+    found = answer_with_sentences(
+        "Who was Ada Brook?", titled("Ada Brook, of the mill, to the Miller", letter), models()
+    )
+    assert [s.text for s in found.sentences] == ["Ada Brook kept the mill at Orrin for twenty years."]
+
+    page = "# Life of Ada Brook, miller\n\nAda Brook kept the mill at Orrin for twenty years.\n"
+    found = answer_with_sentences("Who was Ada Brook?", titled("Mills", page), models())
+    assert [s.text for s in found.sentences] == ["Ada Brook kept the mill at Orrin for twenty years."]
+
+    section = "ADA BROOK OF ORRIN\n\nAda Brook kept the mill at Orrin for twenty years.\n"
+    found = answer_with_sentences(
+        "Who was Ada Brook?", titled("Mills", section, section="ADA BROOK OF ORRIN"), models()
+    )
+    assert [s.text for s in found.sentences] == ["Ada Brook kept the mill at Orrin for twenty years."]
+
+
+def test_a_heading_that_holds_the_date_asked_for_answers():
+    changes = "# Changes\n\n## Version 2.3 of the mill's ledger, 4 May 2024\n\nThe ledger is faster.\n"
+    found = answer_with_sentences("When was version 2.3 released?", titled("Changes", changes), models())
+    assert "4 May 2024" in found.sentences[0].text
+
+
+def test_a_title_that_is_a_sentence_is_one():
+    text = "Ada Brook kept the mill at Orrin.\n\nGulls nested on the roof of the mill."
+    found = answer_with_sentences(
+        "Who kept the mill?", titled("Ada Brook kept the mill at Orrin.", text), models()
+    )
+    assert found.sentences[0].text == "Ada Brook kept the mill at Orrin."

@@ -263,12 +263,8 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     show.out.print(
         f"{opened.place}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}", markup=False
     )
-    if c["lost relations"]:
-        show.out.print(
-            f"{count_noun(c['lost relations'], 'extracted relation')} not in the graph; "
-            f"see: polygraph entities lost --index {opened.place}",
-            markup=False,
-        )
+    if not_in_graph := show.not_in_graph(c):
+        show.out.print(f"{not_in_graph}; see: polygraph entities lost --index {opened.place}", markup=False)
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)

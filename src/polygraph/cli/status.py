@@ -307,11 +307,8 @@ def _show_status(found: dict[str, Any]) -> None:
         show.out.print(f"{waiting:,} requests wait in batch files; see: polygraph batch", style="yellow")
     for note in found["notes"]:
         show.out.print(f"note: {note}", style="yellow", markup=False)
-    if lost := found["counts"]["lost relations"]:
-        show.out.print(
-            f"{count_noun(lost, 'extracted relation')} not in the graph; see: polygraph entities lost",
-            style="yellow",
-        )
+    if not_in_graph := show.not_in_graph(found["counts"]):
+        show.out.print(f"{not_in_graph}; see: polygraph entities lost", style="yellow")
     if found["unread"]:
         show.out.print(
             f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow"

@@ -137,7 +137,11 @@ class RecordCollector:
 
     def add_relation(self, relation: ParsedRelation) -> None:
         """Add a relation, or merge it with the one of the same names and predicate."""
-        key = (normalize_name(relation.source), normalize_name(relation.target), relation.predicate.casefold())
+        key = (
+            normalize_name(relation.source),
+            normalize_name(relation.target),
+            relation.predicate.casefold(),
+        )
         known = self.relations.get(key)
         if known is None:
             self._check_limit()

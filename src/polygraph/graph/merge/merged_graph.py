@@ -257,7 +257,12 @@ class MergedGraph:
         ):
             loop = reason == 0 and entity >= 0
             equates = loop and predicate >= 0 and kind_of_predicate(phrases[predicate]) in _EQUATING
-            yield document, row, EQUATES if equates else LOST_REASONS[reason], self.ids[entity] if loop else ""
+            yield (
+                document,
+                row,
+                EQUATES if equates else LOST_REASONS[reason],
+                self.ids[entity] if loop else "",
+            )
 
     def entities(self) -> Iterator[Entity]:
         """Yield all entities, by id."""

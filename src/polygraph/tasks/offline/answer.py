@@ -45,8 +45,8 @@ _MAX_CANDIDATES = 16
 more than twice the CPU (benchmarks/README.md)."""
 _MAX_SENTENCES = 3
 _MIN_NEW_WORDS = 2
-"""Content words of an answering sentence that the question does not hold; none need be new where the question asks for
-yes or no, or which of two."""
+"""Content words of an answering sentence that the question does not hold; a number is enough, and none need be new
+where the question asks for yes or no, or which of two."""
 _SPELLING_RATIO = 0.84
 """Two words this similar (difflib ratio) count as spellings of one name."""
 _LOGIT_MARGIN = 2.5
@@ -126,9 +126,7 @@ def _answer(
         if decided := find_verdict(question, candidates):
             return ExtractiveAnswer(sentences=decided.sentences, verdict=decided.text)
     else:
-        candidates = [
-            c for c in candidates if len(set(content_stems(c.quoted.text)) - asked) >= _MIN_NEW_WORDS
-        ]
+        candidates = [c for c in candidates if _says_more(c.quoted.text, asked)]
     candidates = [c for c in candidates if not c.is_heading or _holds_quantity(question, c.quoted.text)]
     if not candidates:
         return _refused("the passages found hold no sentence that could answer")
@@ -223,8 +221,16 @@ def _kind_gain(question: str, sentence: str) -> float:
     return sum(gain for asks, holds, gain in _KINDS if asks.search(question) and holds.search(sentence))
 
 
+def _says_more(sentence: str, asked: frozenset[str]) -> bool:
+    """Return whether a sentence says something that the question does not: two words, or a number."""
+    new = set(content_stems(sentence)) - asked
+    return len(new) >= _MIN_NEW_WORDS or any(any(map(str.isdigit, word)) for word in new)
+
+
 def _holds_quantity(question: str, heading: str) -> bool:
     """Return whether a heading holds the date or number that is asked for, as those of a list of versions do."""
+    if set(content_stems(question)).isdisjoint(content_stems(heading)):
+        return False
     return any(
         asks.search(question) and holds.search(heading)
         for asks, holds, gain in _KINDS

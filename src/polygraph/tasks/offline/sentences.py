@@ -28,6 +28,9 @@ DEPENDENT = re.compile(
 """Beginnings of a sentence that is not understood without the one before it."""
 _LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
 """Beginning of a list item or of fenced code."""
+_MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
+_NUMBERED = re.compile(rf"{_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
+"""Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
 _WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
@@ -83,10 +86,17 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
         spans = sentence_spans(chunk.text, language=languages[chunk.document])
         before, before_start = "", 0
         for first, stop in _with_lists(chunk.text, spans):
-            start = after_markup(chunk.text, first, stop)
+            start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
             end = min(stop, start + _MAX_CHARACTERS)
             text = " ".join(chunk.text[start:end].split())
-            is_joined = bool(before) and bool(DEPENDENT.match(text)) and end - before_start <= _MAX_CHARACTERS
+            # An item of a list or a quoted line stands for itself.
+            is_marked = chunk.text[first:start].strip(" *_") != ""
+            is_joined = (
+                bool(before)
+                and not is_marked
+                and bool(DEPENDENT.match(text))
+                and end - before_start <= _MAX_CHARACTERS
+            )
             shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
             if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
                 seen.add(shown.casefold())
@@ -107,11 +117,17 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                         title=passage.title,
                         context=context,
                         terms=frozenset(content_stems(context)),
-                        is_heading=_is_heading(shown, passage),
+                        is_heading=_is_heading(chunk.text[first:stop], passage),
                     )
                 )
             before, before_start = text, start
     return found
+
+
+def _after_mark(text: str, start: int, end: int, *, is_english: bool) -> int:
+    """Return where a sentence begins behind the mark of a list item, a heading or a quoted line, and behind markup."""
+    mark = (_NUMBERED if is_english else _MARK).match(text, start, end)
+    return after_markup(text, mark.end() if mark and mark.end() < end else start, end)
 
 
 def _is_heading(text: str, passage: Passage) -> bool:
@@ -122,8 +138,12 @@ def _is_heading(text: str, passage: Passage) -> bool:
     if not bare or _END.search(bare):
         return False
     titles = (passage.title, passage.chunk.metadata.get("section"))
-    # A title can go on behind the heading, as that of a page behind its first line.
-    return any(_begins_with(title.casefold(), bare) for title in titles if isinstance(title, str))
+    # A title can go on behind the heading, as that of a page behind its first line; before it, a label can stand.
+    return any(
+        _begins_with(title.casefold(), bare) or bare.partition(": ")[2] == title.casefold()
+        for title in titles
+        if isinstance(title, str)
+    )
 
 
 def _begins_with(title: str, heading: str) -> bool:

@@ -167,3 +167,34 @@ def test_a_title_that_is_a_sentence_is_one():
         "Who kept the mill?", titled("Ada Brook kept the mill at Orrin.", text), models()
     )
     assert found.sentences[0].text == "Ada Brook kept the mill at Orrin."
+
+
+def test_one_number_is_enough_to_say_more_than_the_question():
+    text = "A lost key costs £25. The boathouse will close at dusk on weekdays from January."
+    found = chosen("How much does a lost key cost?", text)
+    assert found.sentences[0].text == "A lost key costs £25."
+
+
+def test_marks_of_lists_and_headings_are_not_quoted():
+    text = "Rules of the mill\n\n3. A lost key of the mill costs £25.\n\n- Ask Ada Brook for another key of the mill."
+    found = chosen("What does a lost key of the mill cost, and whom do I ask for another key?", text)
+    assert {s.text for s in found.sentences} == {
+        "A lost key of the mill costs £25.",
+        "Ask Ada Brook for another key of the mill.",
+    }
+    for s in found.sentences:
+        assert text[s.span.start : s.span.end] == s.text
+
+
+def test_a_number_that_begins_a_date_is_quoted():
+    text = "3. Mai war der Tag der Mühle, an dem Ada Brook den Müller von Orrin und seine Kinder traf.\n"
+    found = chosen("An welchem Tag traf Ada Brook den Müller von Orrin?", text)
+    assert found.sentences[0].text.startswith("3. Mai")
+
+
+def test_the_subject_line_of_a_mail_is_no_sentence_of_an_answer():
+    mail = "Subject: The price of the new mill wheel\n\nThe new mill wheel now costs £900.\n"
+    found = answer_with_sentences(
+        "What is the price of the mill wheel?", titled("The price of the new mill wheel", mail), models()
+    )
+    assert [s.text for s in found.sentences] == ["The new mill wheel now costs £900."]

@@ -5,11 +5,13 @@ from itertools import islice
 from typing import Any
 
 from polygraph.extract.llm import extractor as llm
-from polygraph.graph.merge.merged_graph import EQUATES
 from polygraph.store.protocol import LostRelation, StoreReader
 
 MAX_LISTED = 1_000
 """Lost relations in the JSON of `index` and `status`; `polygraph entities lost` lists all."""
+
+EQUATES = "it says that both names are one entity"
+"""Reason of a relation of which nothing is lost: its names were merged."""
 
 
 def lost_relations(store: StoreReader) -> Iterator[LostRelation]:

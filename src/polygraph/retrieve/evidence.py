@@ -180,11 +180,24 @@ def nothing_found(
     question: str, method: str, reason: str, index: Snapshot, trace: tuple[Step, ...] = ()
 ) -> Retrieval:
     """Build a retrieval without evidence that says why, and mentions the filter if there is one."""
-    if index.scope:
-        reason += f"; the filter {index.scope} may exclude what would match"
     return Retrieval(
-        question=question, method=method, evidence=(), context="", trace=trace, empty_because=reason
+        question=question,
+        method=method,
+        evidence=(),
+        context="",
+        trace=trace,
+        empty_because=within_filter(reason, index),
     )
+
+
+def within_filter(reason: str, index: Snapshot) -> str:
+    """Add to the reason why nothing was found that a filter may be the cause; if it excludes every document, it is."""
+    if not index.scope:
+        return reason
+    wanted = " and ".join(f"{name}={value}" for name, value in index.scope.items())
+    if not index.documents_allowed:
+        return f"no document has {wanted}"
+    return f"{reason}; the filter {wanted} may exclude what would match"
 
 
 def scores_as_json(rows: Iterable[tuple[str, float]]) -> Json:

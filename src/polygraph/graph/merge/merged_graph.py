@@ -19,7 +19,6 @@ from polygraph.arrays import (
     offsets,
     rows_of_groups,
 )
-from polygraph.extract.resolution.predicates import kind_of_predicate
 from polygraph.graph.csr import Graph
 from polygraph.graph.merge.description_selection import DescriptionSelection, ReadTexts
 from polygraph.graph.merge.rows import RowKind, Rows
@@ -39,9 +38,6 @@ _STRONG = 1
 """Strength below which two names only stand together."""
 LOST_REASONS = ("both names are one entity", "a name is no entity", "no chunk is known")
 """Why an extraction row is in no relation."""
-EQUATES = "it says that both names are one entity"
-"""Why a row of which nothing is lost is in no relation: its names are merged."""
-_EQUATING = frozenset({"equates", "becomes"})
 _KEYWORD_LISTS = 4_096
 """Lists of keywords that are kept: some recur in many relations."""
 _KEYWORDS = 3
@@ -238,11 +234,11 @@ class MergedGraph:
             stated[at : at + _BATCH] = np.where(related, number[RELATED_TO], found)
         return stated
 
-    def lost_links(self) -> Iterator[tuple[int, int, str, str]]:
-        """Yield the relation rows that are in no relation, as ``(document, row, reason, entity)``, in this order.
+    def lost_links(self) -> Iterator[tuple[int, int, str, str, str]]:
+        """Yield the relation rows in no relation, as ``(document, row, reason, entity, predicate)``, in this order.
 
         Documents are numbered in the order of their ids, and the rows of a document as they were extracted. The reason
-        is one of `LOST_REASONS` or `EQUATES`; the entity is the one that both names are, or empty.
+        is one of `LOST_REASONS`; the entity is the one that both names are, or empty.
         """
         predicates, phrases = self._links["predicate"][self._lost_rows], self._links.strings["predicate"]
         documents = np.searchsorted(self._documents, self._lost_rows, side="right") - 1
@@ -256,13 +252,8 @@ class MergedGraph:
             strict=True,
         ):
             loop = reason == 0 and entity >= 0
-            equates = loop and predicate >= 0 and kind_of_predicate(phrases[predicate]) in _EQUATING
-            yield (
-                document,
-                row,
-                EQUATES if equates else LOST_REASONS[reason],
-                self.ids[entity] if loop else "",
-            )
+            stated = phrases[predicate] if predicate >= 0 else ""
+            yield document, row, LOST_REASONS[reason], self.ids[entity] if loop else "", stated
 
     def entities(self) -> Iterator[Entity]:
         """Yield all entities, by id."""

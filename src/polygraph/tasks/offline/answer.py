@@ -127,10 +127,11 @@ def _answer(
             return ExtractiveAnswer(sentences=decided.sentences, verdict=decided.text)
     else:
         candidates = [c for c in candidates if _says_more(c.quoted.text, asked)]
+    # Headings weigh words, too: what a text is about is no rare word of it.
+    weights = term_weights(wanted, [c.terms for c in candidates])
     candidates = [c for c in candidates if not c.is_heading or _holds_quantity(question, c.quoted.text)]
     if not candidates:
         return _refused("the passages found hold no sentence that could answer")
-    weights = term_weights(wanted, [c.terms for c in candidates])
     similar = _similar(question, candidates, weights, models)
     gains = [_kind_gain(question, c.quoted.text) for c in candidates]
     # By the score without the cross-encoder's part.

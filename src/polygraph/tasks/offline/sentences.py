@@ -100,10 +100,12 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
             shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
             if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
                 seen.add(shown.casefold())
+                # The title stands there already.
+                is_known = not before or passage.title.casefold().startswith(before.casefold())
                 context = (
-                    f"{passage.title}. {before} {text}"
-                    if len(before) < _MAX_CHARACTERS
-                    else f"{passage.title}. {text}"
+                    f"{passage.title}. {text}"
+                    if is_known or len(before) >= _MAX_CHARACTERS
+                    else f"{passage.title}. {before} {text}"
                 )
                 begin = before_start if is_joined else start
                 found.append(

@@ -122,14 +122,20 @@ def _answer(
         return _refused(f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
     candidates = candidate_sentences(passages)
+    telling = candidates
     if asks_for_verdict(question):
         if decided := find_verdict(question, candidates):
             return ExtractiveAnswer(sentences=decided.sentences, verdict=decided.text)
     else:
-        candidates = [c for c in candidates if _says_more(c.quoted.text, asked)]
+        telling = [c for c in candidates if _says_more(c.quoted.text, asked)]
     # Headings weigh words, too: what a text is about is no rare word of it.
-    weights = term_weights(wanted, [c.terms for c in candidates])
-    candidates = [c for c in candidates if not c.is_heading or _holds_quantity(question, c.quoted.text)]
+    weights = term_weights(wanted, [c.terms for c in telling])
+    candidates = [c for c in telling if not c.is_heading or _holds_quantity(question, c.quoted.text)] or [
+        # One new word may be the answer, but seldom is: it counts where nothing else is said.
+        c
+        for c in candidates
+        if not c.is_heading and set(content_stems(c.quoted.text)) - asked
+    ]
     if not candidates:
         return _refused("the passages found hold no sentence that could answer")
     similar = _similar(question, candidates, weights, models)

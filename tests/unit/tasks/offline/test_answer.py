@@ -198,3 +198,10 @@ def test_the_subject_line_of_a_mail_is_no_sentence_of_an_answer():
         "What is the price of the mill wheel?", titled("The price of the new mill wheel", mail), models()
     )
     assert [s.text for s in found.sentences] == ["The new mill wheel now costs £900."]
+
+
+def test_one_new_word_answers_where_nothing_else_is_said():
+    found = answer_with_sentences(
+        "What was lit?", titled("Of lamps and oil", "# Of lamps and oil\n\nThe lamp was lit.\n"), models()
+    )
+    assert [s.text for s in found.sentences] == ["The lamp was lit."]

@@ -144,3 +144,15 @@ def test_doctests_of_small_readers() -> None:
     assert parse_number("SO-1004") is None
     assert parse_days("2024-02") == (738917.0, 738945.0)
     assert name_stems("unit_price_eur") == ["unit", "pric"]
+
+
+def test_a_row_is_called_by_its_name_rather_than_its_number() -> None:
+    members = named(
+        "members", [("id", "name", "role"), ("m1", "Ada Brook", "chair"), ("m2", "Tom Sedge", "treasurer")]
+    )
+    found = answer_from_tables("Which member is the treasurer?", [members])
+    assert found is not None
+    assert found.text.startswith("name: Tom Sedge. ")
+    by_number = answer_from_tables("What is the role of m2?", [members])
+    assert by_number is not None
+    assert by_number.text.startswith("role: treasurer. ")

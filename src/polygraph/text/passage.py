@@ -111,7 +111,7 @@ def _value(value: object) -> str:
 
 
 def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) -> str:
-    r"""Put title and fields of a document above a passage; the title only if the passage does not begin with it.
+    r"""Put title and fields of a document above a passage, but not those with which the passage begins.
 
     Args:
         heading: of the document.
@@ -123,13 +123,15 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     'The Storm\ndate: 1871-03-02\nIt rose at noon.'
     >>> with_heading(Heading("The Storm"), "# The Storm of 1871")
     '# The Storm of 1871'
+    >>> with_heading(Heading("Delay", "from: Ada; to: Ben; year: 1871"), "From: Ada\nTo: Ben\n\nIt comes late.")
+    'Delay\nyear: 1871\nFrom: Ada\nTo: Ben\n\nIt comes late.'
     >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Safety", "page": 3})
     'Manual\nsection: Safety; page: 3\nTurn it off.'
     >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Fire", "sections": ["Manual", "Safety"]})
     'Manual\nsection: Safety > Fire\nTurn it off.'
     """
     lines = [] if text.lstrip("# ").startswith(heading.title) else [heading.title]
-    parts = [heading.fields] if heading.fields else []
+    parts = [fields] if (fields := _fields_not_in(text, heading.fields)) else []
     if metadata:
         if section := _section_above(heading.title, metadata, text):
             parts.append(section)
@@ -138,6 +140,14 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     if parts:
         lines.append("; ".join(parts))
     return "\n".join([*lines, text])
+
+
+def _fields_not_in(text: str, fields: str) -> str:
+    """Return the fields that are none of the first lines of a passage, as the headers of a mail are."""
+    if not fields or ": " not in text[:MAX_VALUE]:
+        return fields
+    lines = {line.strip().casefold() for line in text[: 2 * MAX_CHARACTERS].splitlines()}
+    return "; ".join(field for field in fields.split("; ") if field.casefold() not in lines)
 
 
 def fields_above(window: Window) -> str:

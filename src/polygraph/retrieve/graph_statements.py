@@ -50,7 +50,7 @@ def list_themes(
 ) -> GraphStatements:
     """Return the best points about the whole collection, each with the number of documents that it rests on.
 
-    One point per passage, and at most two per document.
+    One point per passage, at most two per document, and of passages that say the same the first.
 
     Args:
         evidence: of one method, in its order.
@@ -63,6 +63,7 @@ def list_themes(
     n_documents = index.store.count("documents") if allowed is None else len(allowed)
     lines: list[str] = []
     citations: list[Citation] = []
+    quoted: set[str] = set()
     for n, item in enumerate(evidence, 1):
         if only_summaries and not is_about_the_whole(item):
             continue
@@ -76,6 +77,9 @@ def list_themes(
         chunk, start, end = found
         if item.kind == "chunk":
             said = end_sentence(tidy(chunk.text[start:end]))
+            if said in quoted:
+                continue
+            quoted.add(said)
             title = titles.get(chunk.document, chunk.document)
             text = said if said.startswith(title) else f"{title}: {said}"
         cited = [c.document for c in citations]

@@ -1,5 +1,7 @@
 """What a method found in the graph, as an answer without a model."""
 
+from dataclasses import replace
+
 from polygraph.records import Chunk, Evidence, Span
 from polygraph.retrieve.graph_statements import list_themes
 
@@ -26,7 +28,8 @@ def test_a_passage_is_a_point_of_an_overview_by_its_best_sentence():
     item = Evidence(
         kind="chunk", id="mill.md:0", text=f"date: 1871\n{PASSAGE}", score=1.0, spans=(span,), why=""
     )
-    found = list_themes([item], Index())
+    copy = replace(item, id="mill.md:1", spans=(Span("mill.md", "mill.md:1", 0, len(PASSAGE)),))
+    found = list_themes([item, copy], Index())
     assert found.lines == (
         "- Orrin: The mill at Orrin was built by Ada Brook in 1871. (1 of 1 document) [1]",
     )

@@ -93,6 +93,14 @@ def test_the_help_of_a_command_is_its_first_sentence_in_the_docs(name):
     assert " ".join(first.split()).rstrip(".") in " ".join(body.split())
 
 
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_help_of_a_command_is_not_cut_in_the_list_of_commands(name):
+    first = COMMANDS[name].help.strip().split(". ")[0].rstrip(".")
+    # 80 columns, less those of the longest name, two spaces on each side of it, and the full stop.
+    longest = max(len(other.split()[-1]) for other in COMMANDS)
+    assert len(first) <= 80 - longest - 2 - 2 - 1
+
+
 def test_options_in_shown_commands_exist():
     for page in pages.PAGES:
         for block in pages.blocks(page):

@@ -93,7 +93,7 @@ def chat(
     check_citations: CitationCheckOption = False,
     offline: OfflineOption = False,
 ) -> None:
-    """Ask questions that may refer to earlier ones; an empty line ends the chat."""
+    """Ask questions that may refer to earlier ones. An empty line ends the chat."""
     from polygraph.cli.render import answer as show
     from polygraph.retrieve import method as find_method
 
@@ -170,7 +170,7 @@ def explain(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show why a method finds its evidence: seeds, scores, and what was truncated to fit the token budget."""
+    """Show why a method finds its evidence. Prints seeds, scores, and what was truncated to fit the token budget."""
     from polygraph.cli.render import answer as show
     from polygraph.cli.render import explanation as explained
     from polygraph.workspace.json_views import retrieval_json

@@ -25,7 +25,7 @@ def copy(
     replace: Annotated[bool, typer.Option("--replace", help="Delete the index that is there.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Copy an index with its replies and its ledger to another folder or database."""
+    """Copy an index to another folder or database. Replies and ledger are copied too."""
     from dataclasses import asdict
 
     from polygraph.cli.progress import Bars

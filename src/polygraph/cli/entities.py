@@ -62,7 +62,7 @@ def why(
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show which names were merged into an entity or kept apart from it, by which rule and on what evidence."""
+    """Show why names were merged into an entity or kept apart. Names the rule and the evidence of each."""
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
@@ -91,7 +91,7 @@ def merge(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Make two entities one; no chat model is called, and every later build follows it."""
+    """Make two entities one. No chat model is called, and every later build follows it."""
     _change(index, lambda opened, more: opened.entities.merge(a, b, wait_s=wait, **more), as_json)
 
 
@@ -109,7 +109,7 @@ def split(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Make one entity two or more: by another name of it, by document or by type."""
+    """Make one entity two or more. Divides it by another name of it, by document or by type."""
 
     def change(opened: "Index", more: dict[str, Any]) -> "EntityChange":
         return opened.entities.split(name, other, by=by, wait_s=wait, **more)  # type: ignore[arg-type]
@@ -138,13 +138,15 @@ def undo(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Undo a decision about entities; one that it replaced is in force again."""
-    _change(index, lambda opened, more: opened.entities.undo(number, wait_s=wait, **more), as_json)
+    """Undo a decision about entities. One that it replaced is in force again."""
+    _change(
+        index, lambda opened, more: opened.entities.undo(number, wait_s=wait, **more), as_json, "undone: "
+    )
 
 
 @entities_app.command()
 def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
-    """List the decisions about entities in the order in which they were made."""
+    """List the decisions about entities, the earliest first."""
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
@@ -162,7 +164,7 @@ def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
 @entities_app.command()
 def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOption = False) -> None:
-    """List the relations that were extracted and are not in the graph, with the reason."""
+    """List extracted relations that are not in the graph. Gives the reason of each."""
     from polygraph.cli.render import answer as show
 
     with _reader(index) as opened:
@@ -190,8 +192,13 @@ def _reader(index: Any) -> "Index":
     return open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none")
 
 
-def _change(index: Any, change: Callable[["Index", dict[str, Any]], "EntityChange"], as_json: bool) -> None:
-    """Make a decision with progress bars, and print what it changed."""
+def _change(
+    index: Any,
+    change: Callable[["Index", dict[str, Any]], "EntityChange"],
+    as_json: bool,
+    what_happened: str = "",
+) -> None:
+    """Make or undo a decision with progress bars, and print what it changed."""
     from polygraph.cli.progress import Bars
     from polygraph.cli.render import answer as show
     from polygraph.workspace.json_views import entity_change_json
@@ -206,7 +213,7 @@ def _change(index: Any, change: Callable[["Index", dict[str, Any]], "EntityChang
         show.as_json(entity_change_json(found))
         return
     for decision in found.decisions:
-        show.out.print(f"decision {decision.number}: {_phrase(decision)}", markup=False)
+        show.out.print(f"{what_happened}decision {decision.number}: {_phrase(decision)}", markup=False)
     _show_entities(found.entities, False)
     for note in found.report.notes:
         show.err.print(f"note: {note}", style="yellow", markup=False)

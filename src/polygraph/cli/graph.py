@@ -29,7 +29,7 @@ def graph(
     ] = 20_000,
     title: Annotated[Optional[str], typer.Option("--title", help="Title of the picture.")] = None,
 ) -> None:
-    """Draw the graph: entities as dots, communities as colours, with their titles in a legend."""
+    """Draw the graph. Entities are dots, communities are colours, and a legend has their titles."""
     from contextlib import closing
 
     from polygraph.config import load_settings

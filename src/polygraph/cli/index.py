@@ -67,7 +67,7 @@ def index(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Index documents; run again, update what changed and repeat nothing."""
+    """Index documents. Run again to update what has changed; nothing is repeated."""
     from polygraph.ingest import find_files, select
 
     chosen = extractor_of(extractor)
@@ -123,7 +123,7 @@ def estimate(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Estimate the cost of indexing, and of a question, before anything is paid."""
+    """Estimate the cost of indexing and of a question beforehand."""
     from polygraph.cli.render import answer as show
     from polygraph.ingest import find_files, select
     from polygraph.workspace.json_views import estimate_json
@@ -163,7 +163,7 @@ def remove(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove documents and everything extracted from them; no model is called."""
+    """Remove documents and everything extracted from them. No model is called."""
     # Not offline: parts of the graph may have to be embedded again, perhaps by an endpoint.
     opened = open_index(index, change=True)
     _change(opened, partial(opened.remove, *(documents or []), forget=forget, wait_s=wait), as_json)
@@ -178,7 +178,7 @@ def refresh(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Rewrite with the model what removals have withdrawn; only changed inputs are paid for."""
+    """Rewrite with the model what removals have withdrawn. Only changed inputs are paid for."""
     opened = open_index(index, change=True, **caps(max_cost, max_spend_tokens, batch))
     _change(opened, partial(opened.refresh, wait_s=wait), as_json)
 
@@ -192,7 +192,7 @@ def retry(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Read again, with the model, what failed or was read in part; see `status --failed`."""
+    """Read again, with the model, what failed or was read in part. See `status --failed`."""
     opened = open_index(index, change=True, **caps(max_cost, max_spend_tokens, batch))
     _change(opened, partial(opened.retry, wait_s=wait), as_json)
 
@@ -216,7 +216,7 @@ def import_(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Create an index from an export, or from a graph of another program; no chat model is called."""
+    """Create an index from an export or another program's graph. No chat model is called."""
     from polygraph.indexing.exchange.importers.detect import detect_format
 
     if detect_format(folder, format) == "jsonl":
@@ -263,12 +263,8 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     show.out.print(
         f"{opened.place}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}", markup=False
     )
-    if c["lost relations"]:
-        show.out.print(
-            f"{count_noun(c['lost relations'], 'extracted relation')} not in the graph; "
-            f"see: polygraph entities lost --index {opened.place}",
-            markup=False,
-        )
+    if not_in_graph := show.not_in_graph(c):
+        show.out.print(f"{not_in_graph}; see: polygraph entities lost --index {opened.place}", markup=False)
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)

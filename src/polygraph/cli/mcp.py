@@ -20,7 +20,7 @@ def mcp(
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
 ) -> None:
-    """Serve indexes to an assistant over standard input and output, as an MCP server."""
+    """Serve indexes to an assistant as an MCP server. Speaks over standard input and output."""
     try:
         import anyio
 

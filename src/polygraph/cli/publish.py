@@ -31,7 +31,7 @@ def publish(
     ] = 24.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Publish the finished index to object storage, where readers open it by its URL."""
+    """Publish the finished index to object storage. Readers open it by its URL."""
     from dataclasses import asdict
 
     from polygraph.cli.progress import Bars

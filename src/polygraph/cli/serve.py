@@ -50,7 +50,7 @@ def serve(
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
 ) -> None:
-    """Serve indexes to browsers and programs: page, HTTP API, OpenAI-compatible endpoints."""
+    """Serve indexes to browsers and programs. Offers a page, an HTTP API and OpenAI-compatible endpoints."""
     try:
         from polygraph.server import run
         from polygraph.server.app import create_app
@@ -90,7 +90,7 @@ def token(
         Literal["read", "write", "admin"], typer.Option("--scope", help="What the token permits.")
     ] = "read",
 ) -> None:
-    """Make a token for `polygraph serve --tokens FILE`: the token, and the line for the file."""
+    """Make a token for `polygraph serve --tokens FILE`. Prints the token, and the line for the file."""
     from polygraph.server.access import new_token, parse_tokens, token_line
 
     made = new_token()

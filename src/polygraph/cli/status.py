@@ -62,7 +62,7 @@ def status(
     documents: Annotated[bool, typer.Option("--documents", help="List the documents.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the contents of the index, missing layers, failures and costs."""
+    """Show what the index holds, missing layers, failures and costs."""
     from polygraph.cli.render import answer as show
 
     # No model is needed: none is loaded, and no endpoint must be reachable.
@@ -101,7 +101,7 @@ def batch(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the batch files whose requests wait for replies, or let them be written again after a failed batch."""
+    """List the batch files that wait for replies. After a failed batch, let their requests be written again."""
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
@@ -142,7 +142,7 @@ def export(
     ] = "jsonl",
     as_json: JsonOption = False,
 ) -> None:
-    """Write the index to files; with jsonl, equal indexes give equal bytes."""
+    """Write the index to files. With jsonl, equal indexes give equal bytes."""
     from polygraph.cli.render import answer as show
 
     with open_index(index, offline=True) as opened:
@@ -196,7 +196,7 @@ def trust(
         Optional[Path], typer.Argument(help="Default: the nearest polygraph.toml in this folder or above.")
     ] = None,
 ) -> None:
-    """Trust a settings file of a folder: it may set endpoint, key, paths and caps until it changes."""
+    """Trust a settings file of a folder. It may set endpoint, key, paths and caps until it changes."""
     import os
 
     from polygraph.cli.render import answer as show
@@ -213,7 +213,7 @@ def trust(
 
 @app.command()
 def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
-    """Check models, endpoint and index, and show how to fix what is wrong."""
+    """Check models, endpoint and index. Show how to fix what is wrong."""
     from polygraph.cli.doctor import examine
     from polygraph.cli.render import answer as show
 
@@ -239,7 +239,7 @@ def demo(
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
 ) -> None:
-    """Index a folder, ask three questions with three methods, and suggest next commands."""
+    """Index a folder and ask three questions with three methods. Suggest next commands."""
     from polygraph.cli.demo import run
 
     run(path, index, **caps(max_cost, max_spend_tokens, None, offline))
@@ -330,11 +330,8 @@ def _show_notes(found: dict[str, Any]) -> None:
         show.out.print(f"{waiting:,} requests wait in batch files; see: polygraph batch", style="yellow")
     for note in found["notes"]:
         show.out.print(f"note: {note}", style="yellow", markup=False)
-    if lost := found["counts"]["lost relations"]:
-        show.out.print(
-            f"{count_noun(lost, 'extracted relation')} not in the graph; see: polygraph entities lost",
-            style="yellow",
-        )
+    if not_in_graph := show.not_in_graph(found["counts"]):
+        show.out.print(f"{not_in_graph}; see: polygraph entities lost", style="yellow")
     if found["unread"]:
         show.out.print(
             f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow"

@@ -4,6 +4,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
+from rapidfuzz.utils import default_process
 
 from polygraph.errors import BadInput
 from polygraph.extract.resolution.constraints import EACH, parse_key
@@ -17,7 +18,7 @@ MAX_NAME = 200
 _NAMES = 5
 """Names of an entity that an error lists."""
 _SUGGESTIONS = 3
-_MIN_LIKENESS = 60.0
+_MIN_LIKENESS = 70.0
 """Of a name that is suggested: `rapidfuzz.fuzz.WRatio`, from 0 to 100."""
 
 
@@ -325,7 +326,12 @@ def _unknown(store: StoreReader, text: str) -> BadInput:
     names = dict.fromkeys(name for _, name in store.graph.entity_names())
     wanted = text.partition(" @ ")[0]
     near = process.extract(
-        wanted, list(names), scorer=fuzz.WRatio, limit=_SUGGESTIONS, score_cutoff=_MIN_LIKENESS
+        wanted,
+        list(names),
+        scorer=fuzz.WRatio,
+        processor=default_process,
+        limit=_SUGGESTIONS,
+        score_cutoff=_MIN_LIKENESS,
     )
     hint = f"Did you mean: {', '.join(repr(name) for name, _, _ in near)}? " if near else ""
     return BadInput(

@@ -12,6 +12,7 @@ import numpy as np
 from polygraph.arrays import Table, distinct
 from polygraph.errors import NothingExtracted
 from polygraph.extract.resolution.constraints import parse_key
+from polygraph.extract.resolution.evidence.predicates import kind_of_predicate
 from polygraph.extract.resolution.records import ResolvedRows
 from polygraph.extract.resolution.resolve import resolve_rows
 from polygraph.graph.cooccurrence import Pruning, join_and_prune
@@ -20,6 +21,7 @@ from polygraph.graph.merge.view import GraphView, view_of
 from polygraph.indexing.extraction import extract_pending, why_nothing
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.located_names import locate_names, mentioned
+from polygraph.indexing.lost_relations import EQUATES
 from polygraph.indexing.row_cache import RowCache
 from polygraph.indexing.same_entities import decide_undecided
 from polygraph.indexing.suggested_pairs import suggest_from_lists
@@ -159,8 +161,9 @@ def _lost(
     """Yield the relation rows that are in no relation, with their windows."""
     for document, rows in groupby(merged.lost_links(), itemgetter(0)):
         keys = task.store.extractions.relation_keys(documents[document])
-        for _, row, reason, entity in rows:
-            yield *keys[row], reason, entity
+        for _, row, reason, entity, predicate in rows:
+            equates = entity and kind_of_predicate(predicate) in ("equates", "becomes")
+            yield *keys[row], EQUATES if equates else reason, entity
 
 
 def _join(task: LayerTask, view: GraphView) -> GraphView:

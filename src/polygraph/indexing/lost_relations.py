@@ -10,20 +10,30 @@ from polygraph.store.protocol import LostRelation, StoreReader
 MAX_LISTED = 1_000
 """Lost relations in the JSON of `index` and `status`; `polygraph entities lost` lists all."""
 
+EQUATES = "it says that both names are one entity"
+"""Reason of a relation of which nothing is lost: its names were merged."""
+
 
 def lost_relations(store: StoreReader) -> Iterator[LostRelation]:
     """Yield every relation that was extracted and is not in the graph.
 
-    First those of model replies that could not be used, then those that became no relation of the graph; each by
-    document and window. Of a window that failed nothing could be used, so it is listed as a failure instead.
+    First those of model replies that could not be used, then those that became no relation of the graph, also those
+    that say that two names are one entity; each by document and window. Of a window that failed nothing could be used,
+    so it is listed as a failure instead.
     """
     yield from _unusable(store)
     yield from store.graph.lost_relations()
 
 
 def count_lost_relations(store: StoreReader) -> int:
-    """Return the number of relations that `lost_relations` lists."""
-    return sum(1 for _ in _unusable(store)) + store.graph.n_lost_relations()
+    """Return the number of relations that `lost_relations` lists, without those that merged two names."""
+    in_graph = store.graph.n_lost_relations() - count_merging_relations(store)
+    return sum(1 for _ in _unusable(store)) + in_graph
+
+
+def count_merging_relations(store: StoreReader) -> int:
+    """Return the number of relations that say that two names are one entity, and merged them."""
+    return store.graph.n_lost_relations(EQUATES)
 
 
 def listed_lost_relations(store: StoreReader) -> list[dict[str, Any]]:

@@ -3,7 +3,11 @@
 from dataclasses import asdict
 from typing import Any
 
-from polygraph.indexing.lost_relations import count_lost_relations, listed_lost_relations
+from polygraph.indexing.lost_relations import (
+    count_lost_relations,
+    count_merging_relations,
+    listed_lost_relations,
+)
 from polygraph.models.calls import Calls
 from polygraph.store.generations import write_in_progress
 from polygraph.store.layers import DEPENDENCIES, up_to_date
@@ -11,7 +15,7 @@ from polygraph.store.protocol import StoreReader
 
 
 def count_records(store: StoreReader) -> dict[str, int]:
-    """Return how many documents, chunks, entities and so on there are, relations that were lost, windows by state."""
+    """Return how many documents, chunks, entities and so on there are, relations in no graph, windows by state."""
     return {
         "documents": store.count("documents"),
         "chunks": store.count("chunks"),
@@ -20,6 +24,7 @@ def count_records(store: StoreReader) -> dict[str, int]:
         "communities": store.count("communities"),
         "reports": store.count("reports"),
         "lost relations": count_lost_relations(store),
+        "merging relations": count_merging_relations(store),
         **{f"windows {state}": n for state, n in store.extractions.states().items()},
     }
 

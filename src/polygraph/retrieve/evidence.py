@@ -10,6 +10,8 @@ from polygraph.tasks.offline.sentences import Passage
 
 _SPANS = 5
 """Most passages that one row is traced to."""
+_DATES = 3
+"""Most dates behind a triple: those of the documents that come first."""
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _NO_SPANS: Mapping[str, Span] = MappingProxyType({})
 
@@ -59,19 +61,28 @@ def triple_evidence(
     index: Snapshot,
     names: Mapping[str, str] = _NO_NAMES,
     known: Mapping[str, Span] = _NO_SPANS,
+    text: str = "",
 ) -> Evidence:
-    """Make evidence of a triple, traced to the passages that state it.
+    """Make evidence of a triple, traced to the passages that state it, whose dates stand behind it.
 
-    `names` are those of its ends by id, `known` as for `spans_of`.
+    `names` are those of its ends by id, `known` as for `spans_of`; `text` is shown in place of the triple.
     """
+    spans = spans_of(_described_in(triple), index, known)
     return Evidence(
         kind="relation",
         id=triple.id,
-        text=triple_line(triple, names),
+        text=_with_dates(text or triple_line(triple, names), spans, index),
         score=score,
-        spans=spans_of(_described_in(triple), index, known),
+        spans=spans,
         why=why,
     )
+
+
+def _with_dates(text: str, spans: Sequence[Span], index: Snapshot) -> str:
+    """Add the dates of the documents that state a triple, each once, as behind the statements of a relation."""
+    dates = index.dates(list(dict.fromkeys(span.document for span in spans)))
+    new = [date for date in dict.fromkeys(dates.values()) if date and date not in text]
+    return f"{text} ({', '.join(new[:_DATES])})" if new else text
 
 
 def ordered_rows(
@@ -169,11 +180,24 @@ def nothing_found(
     question: str, method: str, reason: str, index: Snapshot, trace: tuple[Step, ...] = ()
 ) -> Retrieval:
     """Build a retrieval without evidence that says why, and mentions the filter if there is one."""
-    if index.scope:
-        reason += f"; the filter {index.scope} may exclude what would match"
     return Retrieval(
-        question=question, method=method, evidence=(), context="", trace=trace, empty_because=reason
+        question=question,
+        method=method,
+        evidence=(),
+        context="",
+        trace=trace,
+        empty_because=within_filter(reason, index),
     )
+
+
+def within_filter(reason: str, index: Snapshot) -> str:
+    """Add to the reason why nothing was found that a filter may be the cause; if it excludes every document, it is."""
+    if not index.scope:
+        return reason
+    wanted = " and ".join(f"{name}={value}" for name, value in index.scope.items())
+    if not index.documents_allowed:
+        return f"no document has {wanted}"
+    return f"{reason}; the filter {wanted} may exclude what would match"
 
 
 def scores_as_json(rows: Iterable[tuple[str, float]]) -> Json:

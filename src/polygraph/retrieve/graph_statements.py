@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from polygraph.graph.reports.sentence_quality import end_sentence, quality, tidy
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, question_names
 
 _MOST = 2
@@ -48,7 +50,7 @@ def list_themes(
 ) -> GraphStatements:
     """Return the best points about the whole collection, each with the number of documents that it rests on.
 
-    One point per passage, and at most two per document.
+    One point per passage, at most two per document, and of passages that say the same the first.
 
     Args:
         evidence: of one method, in its order.
@@ -61,14 +63,25 @@ def list_themes(
     n_documents = index.store.count("documents") if allowed is None else len(allowed)
     lines: list[str] = []
     citations: list[Citation] = []
+    quoted: set[str] = set()
     for n, item in enumerate(evidence, 1):
         if only_summaries and not is_about_the_whole(item):
             continue
         text = _text(item)
-        found = supporting_sentence(text, item, chunks)
+        # A passage is shown by the sentence of it that reads best: the whole is no point of an overview.
+        found = (
+            _best_sentence(item, chunks) if item.kind == "chunk" else supporting_sentence(text, item, chunks)
+        )
         if found is None:
             continue
         chunk, start, end = found
+        if item.kind == "chunk":
+            said = end_sentence(tidy(chunk.text[start:end]))
+            if said in quoted:
+                continue
+            quoted.add(said)
+            title = titles.get(chunk.document, chunk.document)
+            text = said if said.startswith(title) else f"{title}: {said}"
         cited = [c.document for c in citations]
         if any(c.chunk == chunk.id for c in citations) or cited.count(chunk.document) >= _THEMES_PER_DOCUMENT:
             continue
@@ -78,6 +91,17 @@ def list_themes(
         if len(lines) == _THEMES:
             break
     return GraphStatements(lines=tuple(lines), citations=tuple(citations))
+
+
+def _best_sentence(item: Evidence, chunks: Mapping[str, Chunk]) -> tuple[Chunk, int, int] | None:
+    """Return the sentence of a passage that reads best on its own, of equals the first, as `supporting_sentence`."""
+    spans = [
+        (chunk, start, end)
+        for chunk in (chunks.get(span.chunk) for span in item.spans)
+        if chunk is not None
+        for start, end in sentence_spans(chunk.text)
+    ]
+    return max(spans, key=lambda found: quality(tidy(found[0].text[found[1] : found[2]])), default=None)
 
 
 def is_about_the_whole(evidence: Evidence) -> bool:

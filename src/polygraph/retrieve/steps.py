@@ -11,6 +11,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.models.retry import is_local
 from polygraph.records import AnswerForm, Chunk, Cut, Entity, Evidence, Json, Relation, Retrieval, Span, Step
+from polygraph.retrieve.evidence import within_filter
 from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
@@ -232,8 +233,8 @@ def pack_chunks(
     items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], headings)
     counts = index.passage_tokens([c.id for c in chunks])
     packed = pack([Block(heading="", items=items, counts=counts)], max_tokens=max_tokens)
-    if not hits and index.scope:
-        empty_because += f"; the filter {index.scope} may exclude what would match"
+    if not hits:
+        empty_because = within_filter(empty_because, index)
     return retrieved(
         question,
         method,

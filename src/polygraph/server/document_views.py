@@ -158,7 +158,7 @@ def _fields(metadata: Metadata) -> dict[str, str]:
     return {
         str(name): str(value)[:_MAX_VALUE]
         for name, value in sorted(metadata.items())
-        if (name not in HIDDEN_FIELDS or name == "source") and isinstance(value, str | int | float | bool)
+        if name not in HIDDEN_FIELDS and isinstance(value, str | int | float | bool)
     }
 
 

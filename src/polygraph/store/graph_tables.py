@@ -361,10 +361,13 @@ class GraphTables:
             )
         return [(*names, rule, score, why) for *names, rule, score, why in found]
 
-    def n_lost_relations(self) -> int:
-        """Return the number of relation rows that are in no relation."""
-        known = self._db.columns("lost_relations")
-        return int(self._db.rows("SELECT count(*) FROM lost_relations")[0][0]) if known else 0
+    def n_lost_relations(self, reason: str = "") -> int:
+        """Return the number of relation rows that are in no relation, or of those for a reason."""
+        if not self._db.columns("lost_relations"):
+            return 0
+        query = "SELECT count(*) FROM lost_relations"
+        found = self._db.rows(f"{query} WHERE reason = ?", (reason,)) if reason else self._db.rows(query)
+        return int(found[0][0])
 
     def lost_relations(self) -> Iterator[LostRelation]:
         """Yield the relation rows that are in no relation, in the order of (document, window, position)."""

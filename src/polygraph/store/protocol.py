@@ -442,8 +442,8 @@ class GraphReader(Protocol):
     def name_pairs(self, entity: str | None = None) -> list[NamePair]:
         """Return every pair of names that was compared and not merged, or those of an entity, sorted."""
 
-    def n_lost_relations(self) -> int:
-        """Return the number of relation rows that are in no relation."""
+    def n_lost_relations(self, reason: str = "") -> int:
+        """Return the number of relation rows that are in no relation, or of those for a reason."""
 
     def lost_relations(self) -> Iterator[LostRelation]:
         """Yield the relation rows that are in no relation, in the order of (document, window, position)."""

@@ -10,10 +10,12 @@ from polygraph.records import Metadata, Window
 _MAIL_DATE = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} \d{1,2}:\d{2}")
 FIRST_FIELDS = ("date", "author", "from", "to")
 """Fields that come first, in this order; the others follow by name."""
-_HOW_READ = "creation_date document encoding format hash id mtime pages path size source title"
+_HOW_READ = "creation_date document encoding format hash id mtime pages path size title"
 _HOW_IMPORTED = "imported_from joined_from_units source_id stand_in text_unit"
 HIDDEN_FIELDS = frozenset({*_HOW_READ.split(), *_HOW_IMPORTED.split()})
 """Fields that say where and how a document was read, or repeat what stands elsewhere."""
+_ADDRESS = re.compile(r"\S*[/\\.]\S*|[\W\d_]*")
+"""A `source` that says where a document was read, as loaders write it; any other tells who says what it says."""
 MAX_FIELDS = 8
 MAX_VALUE = 120
 """Characters of a value; longer ones are text, not a field."""
@@ -62,8 +64,9 @@ def short_fields(metadata: Metadata) -> str:
 def fields_shown(metadata: Metadata) -> list[tuple[str, str]]:
     """Return the short fields of a document with their values: date, author, from, to, then the others by name.
 
-    Texts, numbers and short lists of them count; long values, nested ones and `HIDDEN_FIELDS` do not. At most
-    `MAX_FIELDS` fields are returned, and as many as `short_fields` writes in `MAX_CHARACTERS` characters.
+    Texts, numbers and short lists of them count; long values, nested ones, `HIDDEN_FIELDS` and a `source` that is an
+    address, a path or a number do not. At most `MAX_FIELDS` fields are returned, and as many as `short_fields` writes
+    in `MAX_CHARACTERS` characters.
     """
     names = {name.casefold().strip(): name for name in metadata}
     first = [name for name in FIRST_FIELDS if name in names]
@@ -73,6 +76,8 @@ def fields_shown(metadata: Metadata) -> list[tuple[str, str]]:
     for name in [*first, *others]:
         value = _value(metadata[names[name]])
         if not name or len(name) > MAX_VALUE or not value or len(value) > MAX_VALUE:
+            continue
+        if name == "source" and _ADDRESS.fullmatch(value):
             continue
         shown = " ".join(name.split())
         n_characters += len(f"{shown}: {value}") + (len("; ") if found else 0)
@@ -106,7 +111,7 @@ def _value(value: object) -> str:
 
 
 def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) -> str:
-    r"""Put title and fields of a document above a passage; the title only if the passage does not begin with it.
+    r"""Put title and fields of a document above a passage, but not those with which the passage begins.
 
     Args:
         heading: of the document.
@@ -118,13 +123,15 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     'The Storm\ndate: 1871-03-02\nIt rose at noon.'
     >>> with_heading(Heading("The Storm"), "# The Storm of 1871")
     '# The Storm of 1871'
+    >>> with_heading(Heading("Delay", "from: Ada; to: Ben; year: 1871"), "From: Ada\nTo: Ben\n\nIt comes late.")
+    'Delay\nyear: 1871\nFrom: Ada\nTo: Ben\n\nIt comes late.'
     >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Safety", "page": 3})
     'Manual\nsection: Safety; page: 3\nTurn it off.'
     >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Fire", "sections": ["Manual", "Safety"]})
     'Manual\nsection: Safety > Fire\nTurn it off.'
     """
     lines = [] if text.lstrip("# ").startswith(heading.title) else [heading.title]
-    parts = [heading.fields] if heading.fields else []
+    parts = [fields] if (fields := _fields_not_in(text, heading.fields)) else []
     if metadata:
         if section := _section_above(heading.title, metadata, text):
             parts.append(section)
@@ -133,6 +140,14 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     if parts:
         lines.append("; ".join(parts))
     return "\n".join([*lines, text])
+
+
+def _fields_not_in(text: str, fields: str) -> str:
+    """Return the fields that are none of the first lines of a passage, as the headers of a mail are."""
+    if not fields or ": " not in text[:MAX_VALUE]:
+        return fields
+    lines = {line.strip().casefold() for line in text[: 2 * MAX_CHARACTERS].splitlines()}
+    return "; ".join(field for field in fields.split("; ") if field.casefold() not in lines)
 
 
 def fields_above(window: Window) -> str:

@@ -25,7 +25,7 @@ def statement(source: str, predicate: str, target: str) -> str:
 def statements(predicates: Sequence[str], source: str, target: str) -> str:
     """Write predicates as sentences; those of the other direction begin with ``<-``.
 
-    Of predicates that differ in the tense of "be" or "have" only, the first is written.
+    Of predicates that differ in capitals or in the tense of "be" or "have" only, the first is written.
 
     >>> statements(["<-is father of", "<-was father of", "be"], "Honora Vane", "Papa")
     'Papa is father of Honora Vane. Honora Vane is Papa.'
@@ -36,6 +36,6 @@ def statements(predicates: Sequence[str], source: str, target: str) -> str:
         inverse = name != predicate
         ends = (target, source) if inverse else (source, target)
         first, _, rest = name.partition(" ")
-        key = f"{_LEMMAS.get(first, first)} {rest}"
+        key = f"{_LEMMAS.get(first, first)} {rest}".casefold()
         written.setdefault((inverse, key), f"{statement(ends[0], name, ends[1])}.")
     return " ".join(dict.fromkeys(written.values()))

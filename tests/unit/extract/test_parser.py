@@ -483,3 +483,18 @@ def test_cost_grows_with_the_length_of_the_reply(piece):
         parse_extraction(text)
     # A quadratic pass over so much text would take minutes.
     assert time.process_time() - started < 3
+
+
+def test_predicates_keep_the_capitals_of_names():
+    found = parse_extraction(
+        "relation | Mara Quill | Tobin | Elected with to the Harbour Board | vote | 7 | Both were elected.\n"
+        "relation | Tobin | Mara Quill | IS_BROTHER_OF | kin | 7 | Tobin is her brother.\n"
+        "relation | Tobin | Sallowmouth | heißt nach | kin | 2 | He is named after it.\n"
+        "relation | Mara Quill | Tobin | elected with to the harbour board | office | 5 | Both were elected.\n"
+    )
+    assert triples(found) == [
+        ("Mara Quill", "elected with to the Harbour Board", "Tobin"),
+        ("Tobin", "is brother of", "Mara Quill"),
+        ("Tobin", "heißt nach", "Sallowmouth"),
+    ]
+    assert found.n_merged == 1

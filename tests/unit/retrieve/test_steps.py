@@ -1,6 +1,7 @@
 """The steps that methods are composed of."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Span
-from polygraph.retrieve.evidence import spans_of
+from polygraph.retrieve.evidence import spans_of, within_filter
 from polygraph.retrieve.steps import (
     chunk_evidence,
     embed_at_once,
@@ -44,6 +45,7 @@ class Chunks:
     """An index of chunks only."""
 
     scope = None
+    documents_allowed = None
 
     def __init__(self, *texts):
         self.all = [
@@ -195,7 +197,7 @@ def test_packed_chunks_keep_the_whole_ranking_and_an_empty_result_has_a_reason()
     small = pack_chunks("q", "m", index, hits, ["why"] * 6, k=2, max_tokens=2)
     assert (small.evidence, small.context) == ((), "")
     assert "budget of 2 tokens" in small.empty_because
-    index.scope = {"year": "1871"}
+    index.scope, index.documents_allowed = {"year": "1871"}, frozenset({"d"})
     none = pack_chunks("q", "m", index, [], [], k=2, max_tokens=100, empty_because="no word is shared")
     assert none.empty_because.startswith("no word is shared; the filter")
 
@@ -204,3 +206,16 @@ def test_evidence_of_chunks_carries_title_score_and_place():
     (item,) = chunk_evidence(Chunks("abc").all, [0.5], ["why"], {})
     assert (item.text, item.score, item.why, item.document) == ("d\nabc", 0.5, "why", "d")
     assert json.loads(json.dumps(hits_as_json([Hit(0, 0.5)], Chunks("abc")))) == [["d:0", 0.5]]
+
+
+def test_a_filter_that_excludes_every_document_is_the_reason_why_nothing_was_found():
+    def index(documents, **scope):
+        return SimpleNamespace(scope=scope, documents_allowed=documents)
+
+    assert within_filter("the index holds no passages", index(None)) == "the index holds no passages"
+    assert within_filter("no passage", index(frozenset(), author="Ada", year="1871")) == (
+        "no document has author=Ada and year=1871"
+    )
+    assert within_filter("no entity matches", index(frozenset({"a"}), author="Ada")) == (
+        "no entity matches; the filter author=Ada may exclude what would match"
+    )

@@ -38,6 +38,7 @@ TABLES = [named("orders-2024", ORDERS), named("staff", STAFF)]
         ("How many orders did Marrow Dairy place?", "2"),
         ("How many orders are open?", "1"),
         ("What is the total quantity of MX-110 ordered?", "7"),
+        ("What is the total quantity of all orders?", "16"),
         ("What is the average unit price of MX-110?", "960"),
         ("Which order has the highest quantity?", "order_id: SO-1001 (quantity: 6)"),
         ("When was order SO-1004 placed?", "order_date: 2024-06-21"),
@@ -75,6 +76,8 @@ def test_a_question_of_columns_values_and_operators_is_answered(question: str, a
         "Who is the mayor of Bremen?",
         "Why was order SO-1003 cancelled by the customer?",
         "Is the order SO-1001 not open?",
+        "Which customer placed all orders?",
+        "Are all orders delivered?",
         "Did Marrow Dairy or Riu Sec order more?",
         "What is the manager?",
         "Petra Holm",
@@ -141,3 +144,15 @@ def test_doctests_of_small_readers() -> None:
     assert parse_number("SO-1004") is None
     assert parse_days("2024-02") == (738917.0, 738945.0)
     assert name_stems("unit_price_eur") == ["unit", "pric"]
+
+
+def test_a_row_is_called_by_its_name_rather_than_its_number() -> None:
+    members = named(
+        "members", [("id", "name", "role"), ("m1", "Ada Brook", "chair"), ("m2", "Tom Sedge", "treasurer")]
+    )
+    found = answer_from_tables("Which member is the treasurer?", [members])
+    assert found is not None
+    assert found.text.startswith("name: Tom Sedge. ")
+    by_number = answer_from_tables("What is the role of m2?", [members])
+    assert by_number is not None
+    assert by_number.text.startswith("role: treasurer. ")

@@ -25,6 +25,13 @@ def test_what_says_how_a_document_was_read_is_left_out():
     )
 
 
+def test_a_source_is_shown_unless_it_says_where_a_document_was_read():
+    assert short_fields({"source": "Interview with Ada Brook"}) == "source: Interview with Ada Brook"
+    assert short_fields({"Source": "Reuters"}) == "source: Reuters"
+    for address in ("https://example.org/a", "papers/a.md", "a.md", "C:\\\\a", "17", 17):
+        assert short_fields({"source": address}) == ""
+
+
 def test_long_nested_and_empty_values_are_no_fields():
     metadata = {"a": "x" * 121, "b": {"c": 1}, "d": "", "e": None, "f": True, "g": [1, 2], "h": [{"i": 1}]}
     assert short_fields(metadata) == "g: 1, 2"

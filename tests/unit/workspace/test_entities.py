@@ -336,6 +336,27 @@ def test_relations_that_a_merge_turns_into_loops_are_counted_and_listed_with_the
     assert index.entities.lost() == ()
 
 
+def test_a_relation_that_says_that_two_names_are_one_is_not_counted_as_lost(tmp_path, write_files):
+    reply = (
+        "entity | Orrin Steel | organisation | It rolls steel.\n"
+        "entity | Hale Ironworks | organisation | It rolled iron.\n"
+        "entity | Mara Quill | person | She runs it.\n"
+        "relation | Orrin Steel | Hale Ironworks | formerly | name | 9 | Orrin Steel was Hale Ironworks before.\n"
+        "relation | Mara Quill | Orrin Steel | runs | work | 5 | She runs it.\n"
+        "END"
+    )
+    chat = ScriptedChat(replies={"extract": lambda _: reply})
+    folder = write_files(
+        tmp_path / "papers", {"a.txt": "Mara Quill runs Orrin Steel, formerly Hale Ironworks."}
+    )
+    with opened(tmp_path / "index", chat) as index:
+        report = index.add(folder, methods=["hipporag"])
+        (listed,) = index.entities.lost()
+        assert (listed.predicate, listed.reason) == ("formerly", "it says that both names are one entity")
+        assert (report.counts["lost relations"], report.counts["merging relations"]) == (0, 1)
+        assert index.entities.find("Hale Ironworks")[0].id == listed.entity
+
+
 def test_relations_of_a_reply_that_could_not_be_used_are_listed_with_the_reason(tmp_path, write_files):
     reply = (
         "entity | Mara Quill | person | She keeps the light.\n"

@@ -16,7 +16,7 @@ app: typer.Typer = typer.Typer()
 
 @app.command()
 def datasets(as_json: JsonOption = False) -> None:
-    """List public data sets with files, licence and citation; nothing is downloaded."""
+    """List public data sets with files and licence. Nothing is downloaded."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.datasets.catalogue import DATA_SETS
 
@@ -40,7 +40,7 @@ def convert(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Convert your copy of a public data set to a corpus and a file of questions."""
+    """Convert your copy of a public data set. Gives a corpus and a file of questions."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.datasets.catalogue import convert as convert_files
     from polygraph.text.prose import count_noun

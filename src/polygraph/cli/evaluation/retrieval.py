@@ -88,7 +88,7 @@ def retrieval(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure what methods find against known evidence; no answer is written and no judge is asked."""
+    """Measure what methods find against known evidence. No answer is written and no judge is asked."""
     from polygraph.cli.progress import Bars
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.questions.file import read_questions
@@ -296,7 +296,7 @@ def coverage(
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the gold answers that occur in the graph: an upper bound for methods that read nothing else."""
+    """Count the gold answers that occur in the graph. This is an upper bound for methods that read nothing else."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.metrics.graph_coverage import answer_coverage
     from polygraph.evaluate.questions.file import read_questions

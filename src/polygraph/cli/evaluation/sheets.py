@@ -49,7 +49,7 @@ def sheet(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a blinded sheet of answer pairs for human raters, without the names of the methods."""
+    """Write a blinded sheet of answer pairs for human raters. It does not name the methods."""
     if limit is not None and limit < 1:
         raise BadInput(f"-n {limit} asks for no rows. Give at least 1")
     flags = caps(max_cost, max_spend_tokens, None, offline)
@@ -67,7 +67,7 @@ def ratings(
     rater: Annotated[str, typer.Option("--judge", metavar="NAME", help="Who filled in the sheet.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Read the ratings of a sheet as judgements of a person; report them with `eval report --protocol people`."""
+    """Read the ratings of a sheet as judgements of a person. Report them with `eval report --protocol people`."""
     from polygraph.evaluate.runs.human_sheets import read_ratings
     from polygraph.evaluate.runs.study_folder import open_study
     from polygraph.evaluate.runs.study_steps import add_ratings

@@ -72,7 +72,7 @@ def questions(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Generate the questions of a study from the index, or use your own, which needs no index."""
+    """Generate the questions of a study from the index. Your own need no index."""
     from polygraph.evaluate.questions.file import read_questions
     from polygraph.evaluate.runs.study_folder import StudyFolder
 
@@ -107,7 +107,7 @@ def answers(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer the questions of a study with the given methods; more methods may be added later."""
+    """Answer the questions of a study with some methods. More may be added later."""
     from polygraph.evaluate.runs.answer_steps import AnswerOptions
 
     flags = caps(max_cost, max_spend_tokens, batch, offline)
@@ -145,7 +145,7 @@ def judge(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge the answers of a study pair by pair: aligned lengths, both orders, repeats, ties, trials."""
+    """Judge the answers of a study pair by pair. Lengths are aligned, and both orders are judged repeatedly."""
     flags = caps(max_cost, max_spend_tokens, batch, offline)
     design = design_of(protocol, trials, repeats)
     with open_existing(index, output, as_json, **flags) as (opened, study):
@@ -195,7 +195,7 @@ def run(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run questions, answers and judgements; if interrupted, a later run resumes without paying twice."""
+    """Run questions, answers and judgements. If interrupted, a later run resumes without paying twice."""
     from polygraph.evaluate.extra import require_eval_extra
     from polygraph.evaluate.runs.answer_steps import AnswerOptions
 
@@ -269,7 +269,7 @@ def report(
     margin: MarginOption = 5.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Summarise a study: conclusions, charts, tables and all answers, as HTML, Markdown and JSON."""
+    """Summarise a study. Writes conclusions, charts, tables and all answers as HTML, Markdown and JSON."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.reports.study_report import json_report
 

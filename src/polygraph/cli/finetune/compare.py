@@ -53,7 +53,7 @@ def compare(
     max_spend_tokens: SpendOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the reader before and after training, behind the same retrievals, on questions held out from it."""
+    """Compare the reader before and after training. Both read the same retrievals, for held-out questions."""
     from polygraph.cli.progress import Bars
     from polygraph.cli.render import answer as show
     from polygraph.config import load_settings

@@ -92,7 +92,7 @@ def data(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make training rows for a small reader from an index: questions, passages, and answers with quotes."""
+    """Make training rows for a small reader from an index. Rows hold questions, passages, and answers with quotes."""
     from polygraph.cli.progress import Bars
     from polygraph.finetune.data.build import DataOptions, make_rows
     from polygraph.finetune.data.export import check_output, write_rows

@@ -80,7 +80,7 @@ def train(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a small reader on rows: a LoRA adapter for llama.cpp, PEFT, vLLM and Ollama."""
+    """Train a small reader on rows. Gives a LoRA adapter for llama.cpp, PEFT, vLLM and Ollama."""
     from polygraph.errors import BadInput
     from polygraph.finetune.training.estimate import estimate_training
     from polygraph.finetune.training.recipes import recipe_with

@@ -99,6 +99,21 @@ def calls_line(usage: Usage) -> str:
     return f"{count_noun(usage.calls, 'call')}{cached}, {tokens}, {cost}"
 
 
+def not_in_graph(counts: Mapping[str, int]) -> str:
+    """Say how many extracted relations are in no relation of the graph, and why; empty if all are.
+
+    >>> not_in_graph({"lost relations": 1, "merging relations": 2})
+    '1 extracted relation not in the graph; 2 that say that two names are one, which are merged'
+    """
+    lost, merging = counts["lost relations"], counts["merging relations"]
+    says = "that says" if merging == 1 else "that say"
+    parts = [f"{count_noun(lost, 'extracted relation')} not in the graph"] if lost else []
+    if merging:
+        n = f"{merging:,}" if lost else count_noun(merging, "extracted relation")
+        parts.append(f"{n} {says} that two names are one, which are merged")
+    return "; ".join(parts)
+
+
 def show_table(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()
 ) -> None:

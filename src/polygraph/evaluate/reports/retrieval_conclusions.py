@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from polygraph.evaluate.reports.formatting import p_equation
 from polygraph.evaluate.statistics.compare import Comparison
 from polygraph.evaluate.statistics.intervals import Interval
+from polygraph.text.prose import join_list
 
 _MAX_FURTHER = 10_000
 """A larger number of further questions is not given."""
-_KINDS = ("better than", "equivalent to", "undecided against", "worse than")
+_KINDS = ("better than", "equivalent to", "not shown to differ from", "worse than")
 """Standing of the best method towards another; it may be worse on the questions that both were measured on."""
 _MIN_RATIO = 1.5
 """Smallest ratio of costs that is mentioned."""
@@ -48,12 +49,12 @@ def conclusions(
     tied = [name for name in order if scores[name].mean == top.mean]
     who = f"{best} has" if len(tied) == 1 else f"{', '.join(tied[:-1])} and {tied[-1]} have"
     kinds = Counter(_kind(c, best) for c in ranked)
-    standing = ", ".join(f"{kind} {kinds[kind]}" for kind in _KINDS if kinds[kind])
+    standing = join_list([f"{kind} {kinds[kind]}" for kind in _KINDS if kinds[kind]])
     on = f"{n:,} {'question' if n == 1 else 'questions'}"
     figures = f"{top.mean:.3f} [{top.low:.3f}, {top.high:.3f}]"
-    others_word = "other method" if len(ranked) == 1 else "other methods"
+    others_word = "method" if len(ranked) == 1 else "methods"
     found = [
-        f"{who} the highest {metric}: {figures} on {on}; of {len(ranked)} {others_word}, {best} is {standing}"
+        f"{who} the highest {metric}: {figures} on {on}; {best} is {standing} of {len(ranked)} other {others_word}"
     ]
     advice = _cheapest_sentence(best, ranked, costs)
     found += [advice] if advice else []

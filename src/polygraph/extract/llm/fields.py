@@ -182,7 +182,19 @@ def _details(rest: Sequence[str], named: bool) -> tuple[str, tuple[str, ...], fl
 # Predicates recur; keywords do where a model has few for a text.
 @lru_cache(maxsize=2_048)
 def _predicate(text: str) -> str:
-    text = " ".join(text.replace("_", " ").strip("<>[](){}*`'\".-→: ").casefold().split())
+    """Return a predicate in lower case but for its names; empty if it is too long to be one.
+
+    A predicate all of whose words are capitalised is written as a label, which says nothing of names.
+
+    >>> [_predicate(text) for text in ("Member of the Harbour Board", "MEMBER_OF", "Is Member Of", "CEO of")]
+    ['member of the Harbour Board', 'member of', 'is member of', 'CEO of']
+    """
+    words = text.replace("_", " ").strip("<>[](){}*`'\".-→: ").split()
+    if all(word[0] != word[0].lower() for word in words):
+        words = [word.lower() for word in words]
+    elif words[0][1:] == words[0][1:].lower():
+        words[0] = words[0].lower()
+    text = " ".join(words)
     return text if len(text) <= MAX_PREDICATE else ""
 
 

@@ -63,7 +63,7 @@ class ParsedExtraction:
     entities: tuple[ParsedEntity, ...] = ()
     """Distinct by normalised name, in order of appearance; entities that only relations name come last."""
     relations: tuple[ParsedRelation, ...] = ()
-    """Distinct by source, target and predicate, in order of appearance."""
+    """Distinct by source, target and predicate, capitals aside, in order of appearance."""
     dropped: tuple[Dropped, ...] = ()
     """Unusable records and truncated fields, at most `MAX_DROPPED`."""
     n_dropped: int = 0
@@ -137,7 +137,11 @@ class RecordCollector:
 
     def add_relation(self, relation: ParsedRelation) -> None:
         """Add a relation, or merge it with the one of the same names and predicate."""
-        key = (normalize_name(relation.source), normalize_name(relation.target), relation.predicate)
+        key = (
+            normalize_name(relation.source),
+            normalize_name(relation.target),
+            relation.predicate.casefold(),
+        )
         known = self.relations.get(key)
         if known is None:
             self._check_limit()

@@ -234,23 +234,26 @@ class MergedGraph:
             stated[at : at + _BATCH] = np.where(related, number[RELATED_TO], found)
         return stated
 
-    def lost_links(self) -> Iterator[tuple[int, int, str, str]]:
-        """Yield the relation rows that are in no relation, as ``(document, row, reason, entity)``, in this order.
+    def lost_links(self) -> Iterator[tuple[int, int, str, str, str]]:
+        """Yield the relation rows in no relation, as ``(document, row, reason, entity, predicate)``, in this order.
 
         Documents are numbered in the order of their ids, and the rows of a document as they were extracted. The reason
         is one of `LOST_REASONS`; the entity is the one that both names are, or empty.
         """
+        predicates, phrases = self._links["predicate"][self._lost_rows], self._links.strings["predicate"]
         documents = np.searchsorted(self._documents, self._lost_rows, side="right") - 1
         rows = self._lost_rows - self._documents[documents]
-        for document, row, reason, entity in zip(
+        for document, row, reason, entity, predicate in zip(
             documents.tolist(),
             rows.tolist(),
             self._lost_reasons.tolist(),
             self._lost_entities.tolist(),
+            predicates.tolist(),
             strict=True,
         ):
             loop = reason == 0 and entity >= 0
-            yield document, row, LOST_REASONS[reason], self.ids[entity] if loop else ""
+            stated = phrases[predicate] if predicate >= 0 else ""
+            yield document, row, LOST_REASONS[reason], self.ids[entity] if loop else "", stated
 
     def entities(self) -> Iterator[Entity]:
         """Yield all entities, by id."""

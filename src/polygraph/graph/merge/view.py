@@ -29,7 +29,7 @@ class GraphView:
     """Entity rows left out because no chunk or entity is known for them."""
     loops: int = 0
     """Relation rows left out because both ends are the same entity."""
-    lost: tuple[tuple[int, int, str, str], ...] = field(default=(), compare=False)
+    lost: tuple[tuple[int, int, str, str, str], ...] = field(default=(), compare=False)
     """The relation rows left out, see `MergedGraph.lost_links`; their numbers follow the order of the windows."""
 
     def graph(self) -> Graph:

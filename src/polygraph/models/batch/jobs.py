@@ -91,8 +91,8 @@ class ImportedReplies:
             parts.append(f"{_n(self.failed, 'request')} failed (most often: {problem})")
         if self.unknown:
             parts.append(
-                f"{_n(self.unknown, 'reply', 'replies')} to requests that this index has not made so far, "
-                "used once it makes them"
+                f"{_n(self.unknown, 'reply', 'replies')} of another index or an earlier build found, "
+                "used as this index comes to their requests"
             )
         if self.invalid:
             parts.append(f"{_n(self.invalid, 'line')} that cannot be read as a reply")

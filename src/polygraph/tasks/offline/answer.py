@@ -45,8 +45,8 @@ _MAX_CANDIDATES = 16
 more than twice the CPU (benchmarks/README.md)."""
 _MAX_SENTENCES = 3
 _MIN_NEW_WORDS = 2
-"""Content words of an answering sentence that the question does not hold; none need be new where the question asks for
-yes or no, or which of two."""
+"""Content words of an answering sentence that the question does not hold; a number is enough, and none need be new
+where the question asks for yes or no, or which of two."""
 _SPELLING_RATIO = 0.84
 """Two words this similar (difflib ratio) count as spellings of one name."""
 _LOGIT_MARGIN = 2.5
@@ -122,16 +122,22 @@ def _answer(
         return _refused(f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
     candidates = candidate_sentences(passages)
+    telling = candidates
     if asks_for_verdict(question):
         if decided := find_verdict(question, candidates):
             return ExtractiveAnswer(sentences=decided.sentences, verdict=decided.text)
     else:
-        candidates = [
-            c for c in candidates if len(set(content_stems(c.quoted.text)) - asked) >= _MIN_NEW_WORDS
-        ]
+        telling = [c for c in candidates if _says_more(c.quoted.text, asked)]
+    # Headings weigh words, too: what a text is about is no rare word of it.
+    weights = term_weights(wanted, [c.terms for c in telling])
+    candidates = [c for c in telling if not c.is_heading or _holds_quantity(question, c.quoted.text)] or [
+        # One new word may be the answer, but seldom is: it counts where nothing else is said.
+        c
+        for c in candidates
+        if not c.is_heading and set(content_stems(c.quoted.text)) - asked
+    ]
     if not candidates:
         return _refused("the passages found hold no sentence that could answer")
-    weights = term_weights(wanted, [c.terms for c in candidates])
     similar = _similar(question, candidates, weights, models)
     gains = [_kind_gain(question, c.quoted.text) for c in candidates]
     # By the score without the cross-encoder's part.
@@ -186,6 +192,8 @@ def _similar(
     return similarities(candidates, weights, dot_rows(vectors, vector))
 
 
+_QUANTITY_GAIN = 2.0
+"""In logits, of a sentence that holds the date or number asked for."""
 _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
     # The question's wording, what an answering sentence then usually holds, and the gain in logits.
     (
@@ -196,7 +204,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
             r"\b\d{4}\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|"
             r"December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)\b"
         ),
-        2.0,
+        _QUANTITY_GAIN,
     ),
     (
         re.compile(r"^\W*how (?:many|much|long|old|far)\b|\b(?:price|salary|cost|sum|rate)\b", re.I),
@@ -205,7 +213,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
             r"fifty|hundred|thousand)\b",
             re.I,
         ),
-        2.0,
+        _QUANTITY_GAIN,
     ),
     (
         re.compile(r"^\W*who(?:se|m)?\b", re.I),
@@ -218,6 +226,23 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
 def _kind_gain(question: str, sentence: str) -> float:
     """Return the gain of a sentence that holds the kind of thing asked for: a date, a number, a person."""
     return sum(gain for asks, holds, gain in _KINDS if asks.search(question) and holds.search(sentence))
+
+
+def _says_more(sentence: str, asked: frozenset[str]) -> bool:
+    """Return whether a sentence says something that the question does not: two words, or a number."""
+    new = set(content_stems(sentence)) - asked
+    return len(new) >= _MIN_NEW_WORDS or any(any(map(str.isdigit, word)) for word in new)
+
+
+def _holds_quantity(question: str, heading: str) -> bool:
+    """Return whether a heading holds the date or number that is asked for, as those of a list of versions do."""
+    if set(content_stems(question)).isdisjoint(content_stems(heading)):
+        return False
+    return any(
+        asks.search(question) and holds.search(heading)
+        for asks, holds, gain in _KINDS
+        if gain == _QUANTITY_GAIN
+    )
 
 
 def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages: Sequence[Passage]) -> float:

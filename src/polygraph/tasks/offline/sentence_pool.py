@@ -56,6 +56,7 @@ class SentencePool:
             for i, c in enumerate(self._candidates)
             if (chunks is None or c.quoted.span.chunk in chunks)
             and c.quoted.span not in exclude
+            and not c.is_heading
             and len(self._content[i]) >= _MIN_CONTENT_WORDS
         ]
         if not taken:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
 from polygraph.text.language import detect_language
-from polygraph.text.sentences import after_markup, sentence_spans
+from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems, words
 
 DUPLICATE_OVERLAP = 0.6
@@ -28,6 +28,11 @@ DEPENDENT = re.compile(
 """Beginnings of a sentence that is not understood without the one before it."""
 _LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
 """Beginning of a list item or of fenced code."""
+_MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
+_NUMBERED = re.compile(rf"{_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
+"""Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
+_END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
+"""End of a statement; a heading has none."""
 _WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
 
 
@@ -63,6 +68,8 @@ class Candidate:
     """The title, the sentence before it and the sentence itself: the text that the cross-encoder reads."""
     terms: frozenset[str]
     """Content words of `context`."""
+    is_heading: bool = False
+    """Whether it is the heading of its document or of a section: it says what the text is about, and states nothing."""
 
 
 def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
@@ -79,17 +86,26 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
         spans = sentence_spans(chunk.text, language=languages[chunk.document])
         before, before_start = "", 0
         for first, stop in _with_lists(chunk.text, spans):
-            start = after_markup(chunk.text, first, stop)
+            start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
             end = min(stop, start + _MAX_CHARACTERS)
             text = " ".join(chunk.text[start:end].split())
-            is_joined = bool(before) and bool(DEPENDENT.match(text)) and end - before_start <= _MAX_CHARACTERS
+            # An item of a list or a quoted line stands for itself.
+            is_marked = chunk.text[first:start].strip(" *_") != ""
+            is_joined = (
+                bool(before)
+                and not is_marked
+                and bool(DEPENDENT.match(text))
+                and end - before_start <= _MAX_CHARACTERS
+            )
             shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
             if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
                 seen.add(shown.casefold())
+                # The title stands there already.
+                is_known = not before or passage.title.casefold().startswith(before.casefold())
                 context = (
-                    f"{passage.title}. {before} {text}"
-                    if len(before) < _MAX_CHARACTERS
-                    else f"{passage.title}. {text}"
+                    f"{passage.title}. {text}"
+                    if is_known or len(before) >= _MAX_CHARACTERS
+                    else f"{passage.title}. {before} {text}"
                 )
                 begin = before_start if is_joined else start
                 found.append(
@@ -103,10 +119,37 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                         title=passage.title,
                         context=context,
                         terms=frozenset(content_stems(context)),
+                        is_heading=_is_heading(chunk.text[first:stop], passage),
                     )
                 )
             before, before_start = text, start
     return found
+
+
+def _after_mark(text: str, start: int, end: int, *, is_english: bool) -> int:
+    """Return where a sentence begins behind the mark of a list item, a heading or a quoted line, and behind markup."""
+    mark = (_NUMBERED if is_english else _MARK).match(text, start, end)
+    return after_markup(text, mark.end() if mark and mark.end() < end else start, end)
+
+
+def _is_heading(text: str, passage: Passage) -> bool:
+    """Return whether a sentence is a heading by its mark, or a title of its document or section without an end mark."""
+    if atx_heading(text):
+        return True
+    bare = text.strip("#*_=~ \t").casefold()
+    if not bare or _END.search(bare):
+        return False
+    titles = (passage.title, passage.chunk.metadata.get("section"))
+    # A title can go on behind the heading, as that of a page behind its first line; before it, a label can stand.
+    return any(
+        _begins_with(title.casefold(), bare) or bare.partition(": ")[2] == title.casefold()
+        for title in titles
+        if isinstance(title, str)
+    )
+
+
+def _begins_with(title: str, heading: str) -> bool:
+    return title.startswith(heading) and not title[len(heading) : len(heading) + 1].isalnum()
 
 
 def _languages(passages: Sequence[Passage]) -> dict[str, str]:

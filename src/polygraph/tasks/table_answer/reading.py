@@ -25,6 +25,8 @@ from polygraph.tasks.table_answer.words import (
 )
 from polygraph.text.words import STOP_WORDS, stem
 
+_NAMES = frozenset({"name", "title"})
+"""Columns by which people call a row."""
 MAX_QUESTION = 300
 """Characters of a question that a table answers."""
 _MAX_GRAM = 8
@@ -110,7 +112,7 @@ class TableView:
     """Numbers of the rows in the table."""
     title_stems: frozenset[str]
     key: int
-    """The first column that names each row; -1 if there is none."""
+    """The column that names each row, `name` or `title` before the first that does; -1 if there is none."""
     name_words: list[list[str]] = field(default_factory=list)
     """Stems of the name of each column, without its unit."""
     cells: list[dict[str, list[int]]] = field(default_factory=list)
@@ -128,16 +130,15 @@ class TableView:
         """
         kept = [n for n, row in enumerate(rows) if not _is_total(row)]
         columns = [read_column(name, [rows[n][c] for n in kept]) for c, name in enumerate(names)]
-        key = next(
-            (
-                c
-                for c, column in enumerate(columns)
-                if column.kind in ("text", "code")
-                and all(column.cells)
-                and len(set(column.cells)) == len(column.cells)
-            ),
-            -1,
-        )
+        keys = [
+            c
+            for c, column in enumerate(columns)
+            if column.kind in ("text", "code")
+            and all(column.cells)
+            and len(set(column.cells)) == len(column.cells)
+        ]
+        # Beside a number of the row, its name is what people call it by.
+        key = next((c for c in keys if columns[c].name.casefold() in _NAMES), keys[0] if keys else -1)
         view = cls(title, columns, kept, frozenset(map(stem, _plain_words(context))), key)
         for column in columns:
             view.name_words.append(name_stems(column.name))

@@ -141,7 +141,8 @@ def check_lost_relations(store: Store) -> None:
     with store.transaction():
         lost = [(*keys["e"][0], "no chunk is known", ""), (*keys["d"][0], "both names are one entity", "ada")]
         store.graph.put(ENTITIES, RELATIONS, TRIPLES, MERGES, lost=iter(lost))
-    expect(store.graph.n_lost_relations(), 2, "lost relations are counted")
+    counts = [store.graph.n_lost_relations(reason) for reason in ("", "no chunk is known", "none such")]
+    expect(counts, [2, 1, 0], "lost relations are counted, also by reason")
     row = rows[0]
     texts = (row.source, row.predicate, row.target, row.description)
     found = list(store.graph.lost_relations())

@@ -128,3 +128,80 @@ def test_an_answer_and_a_refusal_say_that_the_question_is_in_another_language():
     refused = chosen("Wo ist der Hund von Amundsen?", text)
     assert refused.refused_because.endswith(note)
     assert chosen("Who built the light of granite?", text).note == ""
+
+
+def titled(title, text, **metadata):
+    chunk = Chunk(
+        id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=9, metadata=metadata
+    )
+    return [Passage(chunk=chunk, title=title, evidence=1)]
+
+
+def test_a_title_or_heading_is_no_sentence_of_an_answer():
+    letter = "Ada Brook, of the mill, to the Miller\n\nSir,\n\nAda Brook kept the mill at Orrin for twenty years.\n"
+    found = answer_with_sentences(
+        "Who was Ada Brook?", titled("Ada Brook, of the mill, to the Miller", letter), models()
+    )
+    assert [s.text for s in found.sentences] == ["Ada Brook kept the mill at Orrin for twenty years."]
+
+    page = "# Life of Ada Brook, miller\n\nAda Brook kept the mill at Orrin for twenty years.\n"
+    found = answer_with_sentences("Who was Ada Brook?", titled("Mills", page), models())
+    assert [s.text for s in found.sentences] == ["Ada Brook kept the mill at Orrin for twenty years."]
+
+    section = "ADA BROOK OF ORRIN\n\nAda Brook kept the mill at Orrin for twenty years.\n"
+    found = answer_with_sentences(
+        "Who was Ada Brook?", titled("Mills", section, section="ADA BROOK OF ORRIN"), models()
+    )
+    assert [s.text for s in found.sentences] == ["Ada Brook kept the mill at Orrin for twenty years."]
+
+
+def test_a_heading_that_holds_the_date_asked_for_answers():
+    changes = "# Changes\n\n## Version 2.3 of the mill's ledger, 4 May 2024\n\nThe ledger is faster.\n"
+    found = answer_with_sentences("When was version 2.3 released?", titled("Changes", changes), models())
+    assert "4 May 2024" in found.sentences[0].text
+
+
+def test_a_title_that_is_a_sentence_is_one():
+    text = "Ada Brook kept the mill at Orrin.\n\nGulls nested on the roof of the mill."
+    found = answer_with_sentences(
+        "Who kept the mill?", titled("Ada Brook kept the mill at Orrin.", text), models()
+    )
+    assert found.sentences[0].text == "Ada Brook kept the mill at Orrin."
+
+
+def test_one_number_is_enough_to_say_more_than_the_question():
+    text = "A lost key costs £25. The boathouse will close at dusk on weekdays from January."
+    found = chosen("How much does a lost key cost?", text)
+    assert found.sentences[0].text == "A lost key costs £25."
+
+
+def test_marks_of_lists_and_headings_are_not_quoted():
+    text = "Rules of the mill\n\n3. A lost key of the mill costs £25.\n\n- Ask Ada Brook for another key of the mill."
+    found = chosen("What does a lost key of the mill cost, and whom do I ask for another key?", text)
+    assert {s.text for s in found.sentences} == {
+        "A lost key of the mill costs £25.",
+        "Ask Ada Brook for another key of the mill.",
+    }
+    for s in found.sentences:
+        assert text[s.span.start : s.span.end] == s.text
+
+
+def test_a_number_that_begins_a_date_is_quoted():
+    text = "3. Mai war der Tag der Mühle, an dem Ada Brook den Müller von Orrin und seine Kinder traf.\n"
+    found = chosen("An welchem Tag traf Ada Brook den Müller von Orrin?", text)
+    assert found.sentences[0].text.startswith("3. Mai")
+
+
+def test_the_subject_line_of_a_mail_is_no_sentence_of_an_answer():
+    mail = "Subject: The price of the new mill wheel\n\nThe new mill wheel now costs £900.\n"
+    found = answer_with_sentences(
+        "What is the price of the mill wheel?", titled("The price of the new mill wheel", mail), models()
+    )
+    assert [s.text for s in found.sentences] == ["The new mill wheel now costs £900."]
+
+
+def test_one_new_word_answers_where_nothing_else_is_said():
+    found = answer_with_sentences(
+        "What was lit?", titled("Of lamps and oil", "# Of lamps and oil\n\nThe lamp was lit.\n"), models()
+    )
+    assert [s.text for s in found.sentences] == ["The lamp was lit."]

@@ -64,8 +64,9 @@ _EQUATING = (
     r"|dawniej|z domu|γνωστ\w+ ως|μετονομάστηκε(?: σε)?|αλλιώς|πρώην|ονομάζεται|λεγόταν|λέγεται|eski adı|diğer adı"
     r"|bilinen|lakaplı"
 )
+# Case folding writes ß as ss, and ς as σ.
 _EQUATES = re.compile(
-    rf"(?:{_EQUATING})(?: (?:in|im|en|as|als|como|come|til|to|auf|på|zu|of|for)\b(?: \w+){{0,2}}|"
+    rf"(?:{_EQUATING.casefold()})(?: (?:in|im|en|as|als|como|come|til|to|auf|på|zu|of|for)\b(?: \w+){{0,2}}|"
     r" \d{4}|(?: \w+)? (?:name|namen|nom|nombre|nome|navn))?"
 )
 _BE = frozenset(["is", "are", "was", "were", "been"])
@@ -120,6 +121,8 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
     ['other', 'equates', 'equates', 'equates']
     >>> [kind_of_predicate(p) for p in ("had named", "was later named", "is common name of")]
     ['other', 'becomes', 'equates']
+    >>> [kind_of_predicate(p) for p in ("heißt heute", "γνωστός ως", "Previously Known As")]
+    ['equates', 'equates', 'equates']
     """
     text = normalize_name(predicate)
     if not text:

@@ -7,7 +7,7 @@ best triples are kept even if none reaches the threshold (`min_facts`).
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from polygraph.models import Models
@@ -136,13 +136,15 @@ class RogragLogic:
                 Block(
                     heading="## Statements",
                     items=tuple(
-                        replace(item, text=said.get(f.n, item.text))
+                        triple_evidence(
+                            f.triple,
+                            f.score,
+                            f"step {step_of_fact[f.n]}: {f.why}",
+                            index,
+                            names,
+                            text=said.get(f.n, ""),
+                        )
                         for f in facts
-                        for item in [
-                            triple_evidence(
-                                f.triple, f.score, f"step {step_of_fact[f.n]}: {f.why}", index, names
-                            )
-                        ]
                     ),
                     share=_FACTS_SHARE,
                 ),

@@ -323,7 +323,6 @@ def _show_estimates(rows: list[dict[str, Any]]) -> None:
 
 def _show_notes(found: dict[str, Any]) -> None:
     from polygraph.cli.render import answer as show
-    from polygraph.text.prose import count_noun
 
     waiting = sum(f["waiting"] for f in found["batches"])
     if waiting:

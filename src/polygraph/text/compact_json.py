@@ -2,6 +2,8 @@
 
 import json
 
+from pydantic_core import PydanticSerializationError, to_json
+
 # `json.dumps` with these arguments would make an encoder for every value.
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -15,4 +17,9 @@ def compact_json(value: object) -> str:
     Raises:
         TypeError: if it has a part that JSON does not know.
     """
-    return _encoder.encode(value)
+    try:
+        # A quarter of the time of `json`.
+        return to_json(value).decode()
+    except PydanticSerializationError:
+        # Halves of surrogate pairs.
+        return _encoder.encode(value)

@@ -198,7 +198,7 @@ def test_usage_that_fits_the_length_of_the_texts_is_believed_without_counting(
 ) -> None:
     monkeypatch.setattr(chat_completion, "count_tokens", None)
     reader = chat_completion.CompletionReader()
-    reader.add(json.loads(whole("word " * 400, prompt_tokens=300, completion_tokens=500)), "message")
+    reader.add([json.loads(whole("word " * 400, prompt_tokens=300, completion_tokens=500))], "message")
     for n_bytes in (300, 1_200, 2_407):
         assert reader.reply(lambda: 1 // 0, 3_000, n_bytes).prompt_tokens == 300
     for n_bytes in (0, 299, 2_408):

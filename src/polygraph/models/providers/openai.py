@@ -240,7 +240,7 @@ class OpenAIChat:
             problem = self._endpoint.clean(describe_error(body["error"]))
             raise TransportError(f"the server reported: {problem}", kind="server")
         completion = CompletionReader()
-        text, _ = completion.add(body, "message")
+        text, _ = completion.add([body], "message")
         if text and on_text is not None:
             on_text(text)
         return completion
@@ -249,9 +249,9 @@ class OpenAIChat:
         """Read a reply that comes as events."""
         endpoint, completion, n_events = self._endpoint, CompletionReader(), 0
         progress = Progress(endpoint.timeout_s)
-        for event in endpoint.events(response, progress):
-            n_events += 1
-            text, moved = completion.add(event, "delta")
+        for events in endpoint.events(response, progress, watched=on_text is not None):
+            n_events += len(events)
+            text, moved = completion.add(events, "delta")
             if moved:
                 progress.made()
             if text and on_text is not None:

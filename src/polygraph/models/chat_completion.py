@@ -127,7 +127,7 @@ def _between(reported: object, counted: int, most: int) -> int | None:
 def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGuard[int]:
     """Tell from the length of a text whether reported tokens are plausible, as nearly all are, without counting.
 
-    A token has some four bytes: a count from an eighth of the bytes to all of them is believed.
+    A token has some four bytes: a count from an eighth of the bytes, but at least 1, to all of them is believed.
 
     Args:
         reported: by the endpoint.
@@ -137,7 +137,7 @@ def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGu
     >>> is_surely_plausible(25, 100), is_surely_plausible(3, 100), is_surely_plausible(250, 100)
     (True, False, False)
     """
-    return type(reported) is int and 0 < n_bytes // 8 <= reported <= max(n_bytes, most)
+    return type(reported) is int and n_bytes > 0 and max(1, n_bytes // 8) <= reported <= max(n_bytes, most)
 
 
 def n_bytes_of(texts: Iterable[str]) -> int:

@@ -140,9 +140,14 @@ def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGu
     return type(reported) is int and n_bytes > 0 and max(1, n_bytes // 8) <= reported <= max(n_bytes, most)
 
 
+def n_bytes(text: str) -> int:
+    """Return the number of bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
 def n_bytes_of(texts: Iterable[str]) -> int:
     """Return the number of bytes of some texts in UTF-8."""
-    return sum([len(text if text.isascii() else text.encode("utf-8", "replace")) for text in texts])
+    return sum(map(n_bytes, texts))
 
 
 # --- replies --------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 
 _M_ARENA_MAX = -8
 """Number of the option in malloc.h."""
@@ -76,7 +75,6 @@ def rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-@cache
 def _libc(name: str) -> Callable[..., int] | None:
     """Return a function of the C library, if it has one of this name."""
     if os.name != "posix" or sys.platform == "darwin":

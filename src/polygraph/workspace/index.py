@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from polygraph.tasks.answer import ChatTurn
     from polygraph.workspace.entities import Entities
 
+
 class Index:
     """A folder that holds an index, and the models that read and answer.
 

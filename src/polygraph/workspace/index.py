@@ -200,7 +200,7 @@ class Index:
         from concurrent.futures import ThreadPoolExecutor
 
         from polygraph.ingest import find_sources, path_text, read_sources, select
-        from polygraph.memory import collector_paused
+        from polygraph.memory import collector_paused, limit_arenas
         from polygraph.models.retry import is_local
         from polygraph.store.open_store import has_index
         from polygraph.text.tokens import load_tokenizer
@@ -213,6 +213,8 @@ class Index:
             raise IndexUnreadable(
                 f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
             )
+        # Before the first thread gets a heap of its own.
+        limit_arenas()
         # An embedder that cannot be used fails here, before any work; what builds is loaded while it answers.
         with ThreadPoolExecutor(2, "polygraph-check") as threads:
             check = threads.submit(copy_context().run, self._check_embedder)

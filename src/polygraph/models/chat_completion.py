@@ -127,7 +127,7 @@ def _between(reported: object, counted: int, most: int) -> int | None:
 def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGuard[int]:
     """Tell from the length of a text whether reported tokens are plausible, as nearly all are, without counting.
 
-    A token has some four bytes: a count from an eighth of the bytes to all of them is believed.
+    A token has some four bytes: a count from an eighth of the bytes, but at least 1, to all of them is believed.
 
     Args:
         reported: by the endpoint.
@@ -137,12 +137,17 @@ def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGu
     >>> is_surely_plausible(25, 100), is_surely_plausible(3, 100), is_surely_plausible(250, 100)
     (True, False, False)
     """
-    return type(reported) is int and 0 < n_bytes // 8 <= reported <= max(n_bytes, most)
+    return type(reported) is int and n_bytes > 0 and max(1, n_bytes // 8) <= reported <= max(n_bytes, most)
+
+
+def n_bytes(text: str) -> int:
+    """Return the number of bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def n_bytes_of(texts: Iterable[str]) -> int:
     """Return the number of bytes of some texts in UTF-8."""
-    return sum([len(text if text.isascii() else text.encode("utf-8", "replace")) for text in texts])
+    return sum(map(n_bytes, texts))
 
 
 # --- replies --------------------------------------------------------------------------------------------
@@ -162,7 +167,7 @@ def read_completion(
         TransportError: if it holds no text.
     """
     reader = CompletionReader()
-    reader.add(body, "message")
+    reader.add([body], "message")
     return reader.reply(n_prompt_tokens, max_output_tokens)
 
 
@@ -188,8 +193,8 @@ class CompletionReader:
         """True if the reply is longer than any that is read."""
         return self.n_chars > MAX_REPLY_CHARS
 
-    def add(self, body: object, part: Literal["message", "delta"]) -> tuple[str, bool]:
-        """Read a completion or an event.
+    def add(self, bodies: Iterable[object], part: Literal["message", "delta"]) -> tuple[str, bool]:
+        """Read a completion, or some events.
 
         Returns:
             The new text, and True if the model made progress, which includes reasoning that is not shown.
@@ -197,28 +202,40 @@ class CompletionReader:
         Raises:
             TransportError: if it does not follow the protocol.
         """
+        pieces: list[str] = []
+        moved = False
+        for body in bodies:
+            message = self._message(body, part)
+            content = message.get("content")
+            if content is not None:
+                if not isinstance(content, str):
+                    raise _malformed("content is not text")
+                pieces.append(content)
+            moved = moved or bool(content or message.get("reasoning_content") or message.get("reasoning"))
+        return self._take("".join(pieces)), moved
+
+    def _message(self, body: object, part: str) -> Mapping[str, Any]:
+        """Note all of an event but its text, and return the part that holds the text."""
         if not isinstance(body, dict):
             raise _malformed("the reply is not an object")
         usage = body.get("usage")
-        self.usage = usage if isinstance(usage, dict) and usage else self.usage
+        if usage and isinstance(usage, dict):
+            self.usage = usage
         choices = body.get("choices")
-        if not isinstance(choices, list | None):
+        if not choices and isinstance(choices, list | None):
+            return {}
+        if not isinstance(choices, list):
             raise _malformed("choices is not a list")
-        if not choices:
-            return "", False
         choice = choices[0]
         message = choice.get(part) if isinstance(choice, dict) else choice
         if not isinstance(choice, dict) or not isinstance(message, dict | None):
             raise _malformed(f"a choice holds no {part}")
         finish = choice.get("finish_reason")
-        self.finish = finish if isinstance(finish, str) and finish else self.finish
-        self._add_probabilities(choice.get("logprobs"))
-        message = message or {}
-        content = message.get("content")
-        if not isinstance(content, str | None):
-            raise _malformed("content is not text")
-        moved = bool(content or message.get("reasoning_content") or message.get("reasoning"))
-        return self._take(content or ""), moved
+        if finish and isinstance(finish, str):
+            self.finish = finish
+        if (given := choice.get("logprobs")) is not None:
+            self._add_probabilities(given)
+        return message or {}
 
     def _add_probabilities(self, given: object) -> None:
         """Add the log-probabilities of the tokens of a choice; anything malformed makes all of them unusable."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from polygraph.models.protocols import Vectors
 
-_ROWS = 8
+_ROWS = 32
 """Vectors that are scaled together: they stay in the processor's cache."""
 _LEAST, _MOST = 1e-15, 1e15
 """Lengths between which no square of a number that counts is too small or too large for single precision."""

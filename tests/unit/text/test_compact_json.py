@@ -15,12 +15,16 @@ VALUES = [
     (("x", ("y",)), '["x",["y"]]'),
     ([float("inf")], "[Infinity]"),
     (7, "7"),
+    ([1e-05, 1.5e-07, -2e-05, 0.0001, 1e16, -0.0], "[1e-05,1.5e-07,-2e-05,0.0001,1e+16,-0.0]"),
+    (["state-of-the-art", "0.00001"], '["state-of-the-art","0.00001"]'),
+    ("a\ud800b", '"a\ud800b"'),
 ]
 
 
 @pytest.mark.parametrize(("value", "expected"), VALUES)
 def test_a_value_is_written_without_spaces_and_with_letters_as_they_are(value, expected):
     assert compact_json(value) == expected
+    assert compact_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     assert compact_json(json.loads(expected)) == expected
 
 

@@ -1,13 +1,15 @@
 """Tokens are counted as the vocabulary encodes ordinary text, whatever stands in it and what was counted before."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from splintr import Tokenizer
 
-from polygraph.text.tokens import count_many, count_tokens, truncate
+from polygraph.text.tokens import count_many, count_tokens, load_tokenizer, truncate
 
 ENCODING = Tokenizer.from_pretrained("o200k_base")
 CHARACTERS = "abc XYZ\n\t09.,<|>/_-'\"éß中文\U0001f600\u0301\u200d\ufeff\x85\x00"
@@ -21,6 +23,27 @@ def test_counts_are_those_of_the_encoded_text():
     chance = random.Random(0)
     texts = ["".join(chance.choices(CHARACTERS, k=chance.randrange(60))) for _ in range(2_000)]
     assert count_many(texts) == [len(ENCODING.encode_ordinary(text)) for text in texts]
+
+
+def test_other_threads_run_while_the_tokenizer_loads_and_count_with_it():
+    code = """
+import sys, threading
+from polygraph.text.tokens import _encoding, count_tokens, load_tokenizer
+_encoding()
+sys.setswitchinterval(1e-5)
+loading = threading.Thread(target=load_tokenizer)
+loading.start()
+n = 0
+while loading.is_alive():
+    n += 1
+print(n, count_tokens("dunquivess"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    n, counted = map(int, done.stdout.split())
+    # Where the loading thread holds the interpreter, this one runs for the moment before it begins.
+    assert n > 20_000
+    load_tokenizer()
+    assert counted == count_tokens("dunquivess") == len(ENCODING.encode_ordinary("dunquivess"))
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))

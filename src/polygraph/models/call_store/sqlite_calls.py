@@ -13,6 +13,8 @@ from polygraph.models.call_store.records import Durability
 
 FORMAT = 5
 BUSY_TIMEOUT_S = 30.0
+_PAGE_BYTES = 16_384
+"""A page of SQLite's default size holds one vector of 1,536 numbers, and leaves a quarter empty."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reply (
@@ -83,6 +85,8 @@ class SqliteCalls:
 
     def _prepare(self, durability: Durability) -> None:
         run = self._connection.execute
+        # Before the file is written for the first time; later it has no effect.
+        run(f"PRAGMA page_size = {_PAGE_BYTES}")
         run("PRAGMA journal_mode = WAL")
         run(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
         found = run("PRAGMA user_version").fetchone()[0]

@@ -20,6 +20,7 @@ from polygraph.models.chat_completion import (
     CompletionReader,
     describe_error,
     is_surely_plausible,
+    n_bytes,
     n_bytes_of,
     parse_json,
     plausible_prompt_tokens,
@@ -240,7 +241,7 @@ class OpenAIChat:
             problem = self._endpoint.clean(describe_error(body["error"]))
             raise TransportError(f"the server reported: {problem}", kind="server")
         completion = CompletionReader()
-        text, _ = completion.add(body, "message")
+        text, _ = completion.add([body], "message")
         if text and on_text is not None:
             on_text(text)
         return completion
@@ -249,9 +250,9 @@ class OpenAIChat:
         """Read a reply that comes as events."""
         endpoint, completion, n_events = self._endpoint, CompletionReader(), 0
         progress = Progress(endpoint.timeout_s)
-        for event in endpoint.events(response, progress):
-            n_events += 1
-            text, moved = completion.add(event, "delta")
+        for events in endpoint.events(response, progress, watched=on_text is not None):
+            n_events += len(events)
+            text, moved = completion.add(events, "delta")
             if moved:
                 progress.made()
             if text and on_text is not None:
@@ -331,7 +332,7 @@ class OpenAIEmbedder:
         batches: list[range] = []
         begin = n_tokens = 0
         for i, text in enumerate(texts):
-            used = min(n_bytes_of([text]) // _BYTES_PER_TOKEN, self._max_tokens)
+            used = min(n_bytes(text) // _BYTES_PER_TOKEN, self._max_tokens)
             if i > begin and (i - begin == BATCH_TEXTS or n_tokens + used > BATCH_TOKENS):
                 batches.append(range(begin, i))
                 begin, n_tokens = i, 0
@@ -369,7 +370,7 @@ class OpenAIEmbedder:
     def _truncated(self, text: str) -> str:
         # A token is at least one byte, so most texts need no counting. The endpoint may count more tokens than we do,
         # hence the margin.
-        if len(text.encode("utf-8", "replace")) <= self._max_tokens:
+        if n_bytes(text) <= self._max_tokens:
             return well_formed(text)
         return truncate(well_formed(text), self._max_tokens * 9 // 10)
 
@@ -425,21 +426,24 @@ def read_vectors(body: Any, n_texts: int) -> Vectors:
             raise TransportError("the vectors are numbered wrongly", kind="malformed")
         rows = sorted(rows, key=lambda row: int(row["index"]))
     parsed = [_vector(row.get("embedding")) for row in rows]
-    if len({len(row) for row in parsed}) != 1 or not len(parsed[0]):
+    if len(set(map(len, parsed))) != 1 or not parsed[0]:
         raise TransportError("the vectors differ in length or are empty", kind="malformed")
-    vectors = np.stack(parsed)
+    vectors = np.frombuffer(b"".join(parsed), dtype="<f4").reshape(n_texts, -1)
     if not np.isfinite(vectors).all():
         raise TransportError("a vector holds a value that is not a number", kind="malformed")
     return vectors
 
 
-def _vector(given: object) -> Vectors:
+def _vector(given: object) -> bytes:
+    """Return a vector as 32-bit floats, the lowest byte first."""
     try:
         if isinstance(given, str):
-            return np.frombuffer(pybase64.b64decode(given, validate=True), dtype="<f4")
+            data = pybase64.b64decode(given, validate=True)
+            if len(data) % 4 == 0:
+                return data
         if isinstance(given, list) and all(type(value) in {int, float} for value in given):
             with np.errstate(over="ignore"):
-                return np.asarray(given, dtype=np.float64).astype(np.float32)
+                return np.asarray(given, dtype=np.float64).astype("<f4").tobytes()
     except (ValueError, OverflowError, binascii.Error):
         pass
     raise TransportError("a vector is not a list of numbers", kind="malformed")

@@ -9,7 +9,7 @@ _SHARE = 1 / 8
 class ReplyTimes:
     """How long the last replies of an endpoint took.
 
-    A streamed reply is never cut off while its model keeps writing, but reading it event by event takes ten times the
+    A streamed reply is never cut off while its model keeps writing, but reading its events takes twenty times the
     CPU of reading it whole. A whole reply must come within the timeout. So replies that nobody watches are streamed
     until the endpoint has proven quick, and again after one that was not.
 

@@ -221,7 +221,10 @@ class _Copy:
             for at, block in file.at():
                 for source, offset in ((path, at), self._known.get(block.name, (path, at))):
                     if source not in sources:
-                        sources[source] = stack.enter_context(source.open("rb"))
+                        try:
+                            sources[source] = stack.enter_context(source.open("rb"))
+                        except FileNotFoundError:  # another process has deleted that version
+                            continue
                     sources[source].seek(offset)
                     found = sources[source].read(block.size)
                     if sha256(found) == block.name:

@@ -11,7 +11,7 @@ from polygraph.publishing.fetch import fetch
 from polygraph.publishing.manifest import Block, Patch, Patches, PublishedFile, VersionManifest
 from polygraph.publishing.object_store import ObjectStore
 from polygraph.publishing.object_writer import ObjectWriter
-from polygraph.publishing.patches import MOST, can_patch, make_patch
+from polygraph.publishing.patches import LEAST_SOURCE, MOST, can_patch, make_patch
 from polygraph.publishing.similar_parts import SimilarParts
 
 _WORTH = 0.9
@@ -113,7 +113,7 @@ def _patch(
         opened.seek(at)
         new = opened.read(sum(block.size for block in some))
     start, end = similar.near(new, at)
-    if start == end:
+    if end - start < LEAST_SOURCE:
         return None
     old = similar.read(start, end)
     # In tables, numbers are of any length.

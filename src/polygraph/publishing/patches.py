@@ -16,8 +16,8 @@ import numpy as np
 
 MOST = 1 << 22
 """Most bytes of a patched part of a file, before the block that exceeds them."""
-MOST_SOURCE = 1 << 23
-"""Most bytes to which they are compared."""
+LEAST_SOURCE, MOST_SOURCE = 8, 1 << 23
+"""Fewest and most bytes to which they are compared."""
 _WINDOW_LOG = 24
 """Logarithm of the bytes that a reader must hold to apply a patch; not less than both together."""
 _LEVEL = 12
@@ -39,7 +39,7 @@ def make_patch(new: bytes, at: int, source: bytes, *, differences: bool) -> byte
     Args:
         new: at most `MOST` bytes, and a block.
         at: where they begin in their file.
-        source: at most `MOST_SOURCE` bytes, from a multiple of four of their file on.
+        source: `LEAST_SOURCE` to `MOST_SOURCE` bytes, from a multiple of four of their file on.
         differences: compare the differences of 32-bit numbers.
     """
     zstd = _zstd()

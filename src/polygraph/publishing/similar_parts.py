@@ -1,7 +1,7 @@
 """Finding the part of a file that is like a part of another file.
 
 Rows are added and removed, so that equal bytes stand at other places. A sample of places is chosen by their content, as
-ends of blocks are; a part lies where most of its places lie.
+ends of blocks are; a part lies where most of its places lie close together.
 """
 
 import hashlib
@@ -40,14 +40,15 @@ class SimilarParts:
         """
         if self._size <= MOST_SOURCE:
             return 0, self._size
-        sampled = [(_key(part, end), end) for end in ends(part)]
-        keys = np.array([key for key, _ in sampled], dtype=np.uint64)
+        keys = np.array([_key(part, end) for end in ends(part)], dtype=np.uint64)
         found = np.searchsorted(self._keys, keys)
         there = found < len(self._keys)
         there[there] = self._keys[found[there]] == keys[there]
         if there.any():
-            new = at + np.array([end for _, end in sampled], dtype=np.int64)[there]
-            self._moved = int(np.median(self._places[found[there]] - new))
+            places = np.sort(self._places[found[there]])
+            close = np.searchsorted(places, places + len(part), side="right") - np.arange(len(places))
+            first = int(np.argmax(close))
+            self._moved = int(np.median(places[first : first + close[first]])) - at - len(part) // 2
         middle = at + len(part) // 2 + self._moved
         begin = max(0, min(middle - MOST_SOURCE // 2, self._size - MOST_SOURCE)) // 4 * 4
         return begin, min(begin + MOST_SOURCE, self._size)
@@ -60,12 +61,12 @@ class SimilarParts:
 
 
 def _sample(path: Path) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the keys of a sample of places, ascending, and the places; of equal keys one."""
+    """Return the keys of a sample of places, ascending, and the places; without keys of several places."""
     sampled = [(_key(data, end), at + end) for at, data in _pieces(path) for end in ends(data)]
     keys = np.array([key for key, _ in sampled], dtype=np.uint64)
     places = np.array([place for _, place in sampled], dtype=np.int64)
-    keys, first = np.unique(keys, return_index=True)
-    return keys, places[first]
+    keys, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    return keys[counts == 1], places[first[counts == 1]]
 
 
 def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:

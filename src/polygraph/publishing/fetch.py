@@ -38,7 +38,7 @@ _REQUEST = 1 << 21
 _GAP = 1 << 16
 """Bytes between two blocks that are fetched too, since a further request would take longer."""
 _AT_ONCE = 2
-"""Patches that are applied at once: each takes up to 40 MB."""
+"""Patches that are applied at once: each takes about 50 MB."""
 _MOST_STEPS = 8
 """Most versions through which a reader comes to the newest one by patches."""
 
@@ -86,20 +86,19 @@ def fetch(
                 f"the index at {store.url} has {wanted.manifest.size / 1e9:.1f} GB, and local copies may have "
                 f"{cache.most_bytes / 1e9:g}. Allow more with the setting cache_gb"
             )
-        n_bytes, former = 0, list[str]()
-        for step in _steps(store, cache, wanted):
+        *steps, _ = _steps(store, cache, wanted)
+        n_bytes, between = 0, list[str]()
+        for step in steps:
             try:
-                n_bytes += len(step.content) + _make(store, cache, step, progress)
+                n_bytes += _make(store, cache, step, progress)
             except (FileNotFoundError, IndexUnreadable):
-                if step is wanted:
-                    raise
-                break  # without the versions between
-            former.append(step.name)
-        if wanted.name not in former:
-            n_bytes += len(wanted.content) + _make(store, cache, wanted, progress)
-        for each in former:
-            if each != name:
-                cache.delete(each)
+                break  # without it, more blocks are fetched
+            between.append(step.name)
+            for former in between[:-1]:
+                cache.delete(former)
+        n_bytes += _make(store, cache, wanted, progress)
+        for former in between:
+            cache.delete(former)
         cache.delete_unused(but=name)
         return n_bytes
 
@@ -120,24 +119,30 @@ class _Step:
 
 
 def _steps(store: ObjectStore, cache: VersionCache, wanted: _Step) -> list[_Step]:
-    """Return the versions that are made one after the other, so that each follows from patches; often one."""
-    steps = [wanted]
+    """Return the versions that are made one after the other, so that each follows from patches.
+
+    The last one is that which is wanted, and often the only one.
+    """
+    steps, price = [wanted], 0
     if not can_patch() or not any(cache.versions.iterdir()):
         return steps
     while patches := steps[-1].manifest.patches:
+        price += len(steps[-1].content) + patches.packed
         if (cache.versions / patches.base).is_dir():
+            if len(steps) == 1:
+                return steps
             known = {name for each in _manifests(cache).values() for name in each.blocks()}
             missing = sum(b.packed for name, b in wanted.manifest.blocks().items() if name not in known)
-            price = sum(
-                len(each.content) + each.manifest.patches.packed for each in steps if each.manifest.patches
-            )
-            return steps[::-1] if len(steps) == 1 or price < missing else [wanted]
+            return steps[::-1] if price < missing else [wanted]
         if len(steps) == _MOST_STEPS:
             break
         try:
-            steps.append(_Step.fetched(store, patches.base))
+            step = _Step.fetched(store, patches.base)
         except (FileNotFoundError, IndexUnreadable):
             break
+        if step.manifest.size > cache.most_bytes:
+            break
+        steps.append(step)
     return [wanted]
 
 
@@ -154,7 +159,7 @@ def _make(store: ObjectStore, cache: VersionCache, step: _Step, progress: Callab
     """Make a version; return the bytes that were fetched."""
     folder = cache.versions / step.name
     partial = folder.with_name(f"{step.name}.partial")
-    n_bytes = _Copy(store, cache, partial, progress).make(step.manifest)
+    n_bytes = len(step.content) + _Copy(store, cache, partial, progress).make(step.manifest)
     (partial / MANIFEST).write_bytes(step.content)
     for file in partial.rglob("*"):
         if file.is_file():

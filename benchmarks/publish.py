@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from polygraph.config import load_settings
+from polygraph.publishing import fetch
+from polygraph.publishing.cache import VersionCache
 from polygraph.publishing.object_store import ObjectStore
 from polygraph.publishing.publish import Published, publish
 from polygraph.publishing.published_index import PublishedIndex
@@ -125,33 +127,40 @@ def place(url: str | None) -> Iterator[str]:
 
 def measure(before: Path, after: Path, url: str, scratch: Path, counted: Counted) -> None:
     """Publish the two indexes and open them."""
-    cache = scratch / "cache"
+    cache, own = scratch / "cache", VersionCache(scratch / "publisher", url, 1 << 40)
 
     def timed(what: str, started: float, found: Published | None = None) -> None:
         read = counted.take()
         wrote = (
             f"; wrote {found.written_bytes / 1e6:.1f} MB in {found.written_objects} objects, "
-            f"of {found.bytes / 1e6:.1f} MB"
+            f"of {found.bytes / 1e6:.1f} MB; {found.patch_bytes / 1e6:.1f} MB of patches"
             if found
             else ""
         )
         print(f"{what:34} {time.perf_counter() - started:7.2f} s; read {read}{wrote}", flush=True)
 
     started = time.perf_counter()
-    timed("publish", started, publish(before, url))
+    timed("publish", started, publish(before, url, cache=own))
     for what in ("open and search, cold", "open and search, warm"):
         started = time.perf_counter()
         index = PublishedIndex(url, cache, 1 << 40)
         search(index)
         timed(what, started)
+    other = PublishedIndex(url, scratch / "other", 1 << 40)
+    counted.take()
     started = time.perf_counter()
-    timed("publish again, nothing changed", started, publish(before, url))
+    timed("publish again, nothing changed", started, publish(before, url, cache=own))
     started = time.perf_counter()
-    timed("publish a change of 1%", started, publish(after, url))
+    timed("publish a change of 1%", started, publish(after, url, cache=own))
     started = time.perf_counter()
     index.refresh()
     search(index)
     timed("follow a change of 1%", started)
+    fetch.can_patch = lambda: False  # type: ignore[attr-defined]
+    started = time.perf_counter()
+    other.refresh()
+    search(other)
+    timed("the same without patches", started)
 
 
 def search(index: PublishedIndex) -> None:

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.errors import IndexUnreadable
-from polygraph.publishing.blocks import FIXED, LEAST, MOST, blocks, cut, pack, sha256, unpack
+from polygraph.publishing.blocks import (
+    LEAST,
+    LEAST_TABLES,
+    MOST,
+    MOST_TABLES,
+    blocks,
+    cut,
+    pack,
+    sha256,
+    unpack,
+)
 
 
 def noise(seed, n):
@@ -37,15 +47,22 @@ def test_inserting_a_row_changes_few_blocks(at):
     assert len(set(after) - set(before)) <= 4
 
 
-def test_a_page_of_sqlite_that_changes_changes_one_block(tmp_path):
-    data = bytearray(noise(1, 5 * FIXED + 100))
+def test_pages_of_sqlite_that_change_or_move_change_few_blocks(tmp_path):
+    pages = [noise(n, 4096) for n in range(200)]
     file = tmp_path / "index.sqlite"
-    file.write_bytes(data)
-    before = list(blocks(file))
-    data[2 * FIXED] ^= 1
-    file.write_bytes(data)
-    after = list(blocks(file))
-    assert [n for n in range(6) if before[n] != after[n]] == [2]
+
+    def cut_pages(some):
+        file.write_bytes(b"".join(some))
+        return list(blocks(file))
+
+    before = cut_pages([*pages, b"end"])
+    assert b"".join(before) == b"".join([*pages, b"end"])
+    assert all(LEAST_TABLES <= len(block) <= MOST_TABLES for block in before[:-1])
+    assert all(len(block) % 4096 == 0 for block in before[:-1])
+    assert len(before) > 12
+    assert len(set(cut_pages([*pages[:99], noise(500, 4096), *pages[100:], b"end"])) - set(before)) <= 3
+    assert len(set(cut_pages([*pages[:99], noise(500, 4096), *pages[99:], b"end"])) - set(before)) <= 3
+    assert cut_pages([]) == []
 
 
 @given(st.binary(min_size=1, max_size=3000))

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from polygraph.config import Settings
+from polygraph.publishing.patches import can_patch
 from polygraph.publishing.publish import publish
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
@@ -30,6 +31,24 @@ def test_publish_prints_what_it_wrote(call, built, tmp_path):
     found = json.loads(call("publish", place, "--index", original, "--json").out)
     assert found["url"] == place
     assert found["written_objects"] == 0
+
+
+@pytest.mark.skipif(not can_patch(), reason="needs backports.zstd: pip install polygraph-rag[publish]")
+def test_publish_writes_patches_unless_it_is_told_not_to(call, built, tmp_path):
+    place, original = f"file://{tmp_path}/published", built(TEXTS)
+    assert "of patches" not in call("publish", place, "--index", original).out
+    built({"a": "Tobias Wren built the Skerry Light in 1871."})
+    assert "MB of patches" in call("publish", place, "--index", original).out
+    built({"a": "The Halcyon struck the Grey Reef in 1872."})
+    found = json.loads(call("publish", place, "--index", original, "--no-patches", "--json").out)
+    assert (found["is_new"], found["patch_bytes"]) == (True, 0)
+
+
+def test_a_cache_that_cannot_be_written_does_not_stop_a_publisher(call, built, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    place, original = f"file://{tmp_path}/published", built(TEXTS)
+    found = call("publish", place, "--index", original, env={"POLYGRAPH_CACHE": str(tmp_path / "file")})
+    assert found.code == 0, found.err
 
 
 @pytest.mark.parametrize(

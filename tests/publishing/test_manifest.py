@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polygraph.errors import IndexUnreadable
 from polygraph.publishing.blocks import sha256
-from polygraph.publishing.manifest import Block, Pointer, PublishedFile, VersionManifest
+from polygraph.publishing.manifest import Block, Patch, Patches, Pointer, PublishedFile, VersionManifest
 
 A, B = "a" * 64, "b" * 64
 GOOD = {
@@ -17,6 +17,16 @@ GOOD = {
     "objects": [A],
     "blocks": [[B, 10, 0, 5, 7]],
     "files": [{"path": "index.sqlite", "size": 20, "blocks": [0, 0]}],
+}
+
+
+LAYER = "derived/graph-0123456789ab/edges.npy"
+PATCHES = {
+    "method": 1,
+    "base": B,
+    "objects": [A],
+    "sources": [LAYER],
+    "patches": [[0, 0, 2, 0, 4, 12, 1, 0, 3, 9]],
 }
 
 
@@ -93,11 +103,79 @@ def test_a_manifest_under_another_name_is_refused():
         VersionManifest.loads(A, zlib.compress(text))
 
 
+def test_patches_are_read_as_they_were_written():
+    patch = Patch(0, 2, LAYER, 4, 12, True, A, 3, 9)
+    plain = load(GOOD)
+    manifest = VersionManifest(plain.files, Patches(B, {"index.sqlite": (patch,)}))
+    name, content = manifest.dumps()
+    assert VersionManifest.loads(name, content) == manifest == load({**GOOD, "patches": PATCHES})
+    assert manifest.patches.packed == 9
+    assert manifest.objects() == {A}
+    # A reader of an earlier version finds what it knows.
+    assert {k: v for k, v in json.loads(zlib.decompress(content)).items() if k != "patches"} == GOOD
+
+
+def test_a_manifest_without_patches_is_the_one_of_earlier_versions():
+    assert json.loads(zlib.decompress(load(GOOD).dumps()[1])) == GOOD
+
+
+def test_patches_of_a_method_that_is_not_known_are_passed_over():
+    assert load({**GOOD, "patches": {"method": 2, "anything": "else"}}) == load(GOOD)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"base": "../x"},
+        {"objects": ["x"]},
+        {"objects": []},
+        {"sources": ["../../etc/passwd"]},
+        {"sources": [None]},
+        {"patches": [[1, 0, 2, 0, 4, 12, 1, 0, 3, 9]]},  # no such file
+        {"patches": [[0, 1, 2, 0, 4, 12, 1, 0, 3, 9]]},  # more blocks than the file has
+        {"patches": [[0, 0, 0, 0, 4, 12, 1, 0, 3, 9]]},
+        {"patches": [[0, 0, 2, 1, 4, 12, 1, 0, 3, 9]]},  # no such source
+        {"patches": [[0, 0, 2, 0, -4, 12, 1, 0, 3, 9]]},
+        {"patches": [[0, 0, 2, 0, 5, 12, 1, 0, 3, 9]]},  # begins at no multiple of four
+        {"patches": [[0, 0, 2, 0, 4, 4, 1, 0, 3, 9]]},
+        {"patches": [[0, 0, 2, 0, 4, 1 << 30, 1, 0, 3, 9]]},  # more than is held in memory
+        {"patches": [[0, 0, 2, 0, 4, 12, 1, 0, 3, 1 << 30]]},
+        {"patches": [[0, 0, 2, 0, 4, 12, 2, 0, 3, 9]]},
+        {"patches": [[0, 0, 2, 0, 4, 12, 1, 1, 3, 9]]},
+        {"patches": [[0, 0, 2, 0, 4, 12, 1, 0, -3, 9]]},
+        {"patches": [[0, 0, 2, 0, 4, 12, 1, 0, 3]]},
+        {"patches": [[0, 0, 1, 0, 4, 12, 1, 0, 3, 9], [0, 0, 1, 0, 4, 12, 1, 0, 3, 9]]},  # a block twice
+        {"patches": 7},
+    ],
+)
+def test_patches_that_none_writes_are_refused(change):
+    with pytest.raises(IndexUnreadable, match="cannot be used"):
+        load({**GOOD, "patches": {**PATCHES, **change}})
+
+
+def test_a_patch_of_more_blocks_than_are_held_in_memory_is_refused():
+    n = 80
+    blocks = [[f"{i:064x}", 1 << 16, 0, i, 7] for i in range(n)]
+    file = {"path": "index.sqlite", "size": n << 16, "blocks": list(range(n))}
+    patches = {**PATCHES, "patches": [[0, 0, n, 0, 4, 12, 1, 0, 3, 9]]}
+    with pytest.raises(IndexUnreadable, match="too many blocks"):
+        load({**GOOD, "blocks": blocks, "files": [file], "patches": patches})
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*GOOD, "versions"]), inner),
     max_leaves=8,
 )
+
+
+@given(json_values)
+def test_any_patches_are_refused_with_one_error_or_are_none(value):
+    try:
+        found = load({**GOOD, "patches": value})
+    except IndexUnreadable:
+        return
+    assert found.patches is None
 
 
 @given(st.dictionaries(st.sampled_from([*GOOD, "versions"]), json_values), st.booleans())

@@ -9,10 +9,12 @@ import time
 import pytest
 
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
-from polygraph.publishing import publish as publishing
+from polygraph.publishing import new_patches, object_writer
 from polygraph.publishing.blocks import sha256
+from polygraph.publishing.cache import VersionCache
 from polygraph.publishing.manifest import OBJECTS, POINTER, VERSIONS, Pointer, VersionManifest
 from polygraph.publishing.object_store import ObjectStore, url_of
+from polygraph.publishing.patches import can_patch
 from polygraph.publishing.publish import publish, read_pointer
 from polygraph.store.snapshot import Snapshot
 
@@ -22,6 +24,9 @@ TEXTS = {
     "c": "The Halcyon struck the Grey Reef in the fog. Old Tobin brought the crew of the Halcyon ashore.",
 }
 CHANGED = {**TEXTS, "c": "The Constancy reached Sallow Bay in 1874. Old Tobin was her master."}
+needs_patches = pytest.mark.skipif(
+    not can_patch(), reason="needs backports.zstd: pip install polygraph-rag[publish]"
+)
 
 
 def texts_of(folder):
@@ -40,7 +45,7 @@ def texts_of(folder):
 @pytest.fixture
 def small_objects(monkeypatch):
     """Objects of a few blocks, so that a small index has several."""
-    monkeypatch.setattr(publishing, "OBJECT_BYTES", 1 << 14)
+    monkeypatch.setattr(object_writer, "OBJECT_BYTES", 1 << 14)
 
 
 def test_what_is_published_opens_elsewhere_and_is_equal(place, built, opened):
@@ -179,9 +184,9 @@ def test_an_interruption_at_any_write_leaves_the_old_version_and_the_next_publis
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from polygraph.publishing import object_store, publish
+from polygraph.publishing import object_store, object_writer, publish
 
-publish.OBJECT_BYTES, n = 1 << 14, 0
+object_writer.OBJECT_BYTES, n = 1 << 14, 0
 replace = os.replace
 
 def replace_or_die(source, target):
@@ -312,6 +317,83 @@ def test_a_place_that_cannot_be_published_to_is_refused(url, tmp_path):
 )
 def test_a_url_is_told_from_a_folder(place, url):
     assert url_of(place) == url
+
+
+# --- patches --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copies(tmp_path):
+    """Return the local copies of the machine that publishes to a URL."""
+    return lambda url: VersionCache(tmp_path / "publisher", url, 1 << 30)
+
+
+def manifest_of(store, name):
+    return VersionManifest.loads(name, store.get(f"{VERSIONS}/{name}", 1 << 28))
+
+
+@needs_patches
+def test_patches_are_written_once_and_kept_as_long_as_their_version(place, built, copies, small_objects):
+    original, cache, store = built(TEXTS), copies(place), ObjectStore(place)
+    first = publish(original, place, cache=cache)
+    assert first.patch_bytes == 0
+    built(CHANGED)
+    second = publish(original, place, cache=cache)
+    patches = manifest_of(store, second.version).patches
+    assert patches.base == first.version
+    assert 0 < patches.packed == second.patch_bytes < second.written_bytes
+    again = publish(original, place, cache=cache, keep=1, grace_s=0)
+    assert (again.is_new, again.version, again.written_objects) == (False, second.version, 0)
+    objects = manifest_of(store, second.version).objects()
+    assert set(store.modified(OBJECTS)) == objects
+    built(TEXTS)
+    time.sleep(0.01)
+    third = publish(original, place, cache=cache, keep=1, grace_s=0)
+    assert set(store.modified(OBJECTS)) == manifest_of(store, third.version).objects()
+    assert not {p.object for some in patches.of.values() for p in some} & set(store.modified(OBJECTS))
+
+
+@needs_patches
+def test_a_publisher_keeps_no_copy_of_a_version_that_is_gone(place, built, copies, tmp_path):
+    original, cache = built(TEXTS), copies(place)
+    first = publish(original, place, cache=cache)
+    built(CHANGED)
+    second = publish(original, place, cache=cache)
+    assert [p.name for p in tmp_path.glob("publisher/*/versions/*")] == [first.version]
+    built({**CHANGED, "a": "Nobody built the Skerry Light."})
+    publish(original, place, cache=cache, keep=1, grace_s=0)
+    assert second.version not in [p.name for p in tmp_path.glob("publisher/*/versions/*")]
+
+
+@needs_patches
+def test_without_a_copy_of_the_version_before_there_are_no_patches(
+    place, built, copies, monkeypatch, tmp_path
+):
+    original, store = built(TEXTS), ObjectStore(place)
+    publish(original, place)
+    built(CHANGED)
+    small = VersionCache(tmp_path / "small", place, 1000)
+    found = publish(original, place, cache=small)
+    assert found.is_new
+    assert manifest_of(store, found.version).patches is None
+    built(TEXTS)
+    monkeypatch.setattr(new_patches, "can_patch", lambda: False)
+    assert publish(original, place, cache=copies(place)).patch_bytes == 0
+
+
+@needs_patches
+def test_after_objects_were_lost_a_version_of_the_same_files_is_whole_again(built, copies, opened, tmp_path):
+    url = f"file://{tmp_path}/published"
+    original, cache = built(TEXTS), copies(url)
+    publish(original, url, cache=cache)
+    built(CHANGED)
+    second = publish(original, url, cache=cache)
+    for file in (tmp_path / "published" / OBJECTS).iterdir():
+        file.unlink()
+    third = publish(original, url, cache=cache)
+    assert third.is_new
+    assert third.bytes == second.bytes
+    assert texts_of(opened(url).version().folder) == texts_of(original)
 
 
 def test_names_of_objects_are_their_content(built, tmp_path):

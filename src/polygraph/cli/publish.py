@@ -29,14 +29,23 @@ def publish(
             help="Delete what is no longer needed only after this time; 0: at once, if nobody else publishes there.",
         ),
     ] = 24.0,
+    patches: Annotated[
+        bool,
+        typer.Option(
+            help="Write what differs from the version before too, so that readers fetch less; needs a local copy of it."
+        ),
+    ] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Publish the finished index to object storage. Readers open it by its URL."""
+    from contextlib import suppress
     from dataclasses import asdict
 
     from polygraph.cli.progress import Bars
     from polygraph.cli.render import answer as show
     from polygraph.config import load_settings
+    from polygraph.config.files import cache_folder
+    from polygraph.publishing.cache import VersionCache
     from polygraph.publishing.object_store import url_of
     from polygraph.publishing.publish import publish as publish_index
 
@@ -47,9 +56,17 @@ def publish(
     place = url_of(url)
     if place is None:
         raise BadInput(f"{url!r} is not a URL. Name one as in s3://BUCKET/NAME or file:///FOLDER")
+    cache = None
+    with suppress(OSError):  # patches only save bytes
+        cache = VersionCache(settings.cache or cache_folder(), place, int(settings.cache_gb * 1e9))
     with Bars(quiet=as_json) as bars:
         found = publish_index(
-            folder, place, keep=keep, grace_s=3600 * grace, progress=lambda n, of: bars("publishing", n, of)
+            folder,
+            place,
+            keep=keep,
+            grace_s=3600 * grace,
+            cache=cache if patches else None,
+            progress=lambda n, of: bars("publishing", n, of),
         )
     if as_json:
         show.as_json(asdict(found))
@@ -57,7 +74,8 @@ def publish(
     what = "published" if found.is_new else "nothing has changed since"
     show.out.print(
         f"{what} version {found.version[:12]} at {found.url}: {found.files} files of {found.bytes / 1e6:,.1f} MB, "
-        f"{found.written_bytes / 1e6:,.1f} MB written",
+        f"{found.written_bytes / 1e6:,.1f} MB written"
+        + (f", of these {found.patch_bytes / 1e6:,.1f} MB of patches" if found.patch_bytes else ""),
         markup=False,
         highlight=False,
         soft_wrap=True,

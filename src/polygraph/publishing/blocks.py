@@ -1,8 +1,8 @@
 """Cutting files into blocks that stay the same where the file does, and their form in objects.
 
-Pages of SQLite change in place, so its files are cut at fixed offsets. In other files a row that is added moves all
-that follow, so these are cut where the content says so: after 32 bytes whose rolling hash (Gear; Xia et al. 2014,
-"Ddelta") begins with zeros.
+A row that is added moves all that follow, so files are cut where the content says so: after 32 bytes whose rolling hash
+(Gear; Xia et al. 2014, "Ddelta") begins with zeros. SQLite moves whole pages, so its files are cut behind pages whose
+checksum ends in zeros.
 """
 
 import hashlib
@@ -15,14 +15,18 @@ import numpy as np
 
 from polygraph.errors import IndexUnreadable
 
-FIXED = 1 << 16
-"""Bytes of a block of an SQLite file: of smaller ones fewer are new, but they are compressed less well."""
 LEAST, MOST = 1 << 11, 1 << 15
-"""Fewest (but at the end of a file) and most bytes of a block of another file."""
+"""Fewest (but at the end of a file) and most bytes of a block."""
+LEAST_TABLES, MOST_TABLES = 1 << 14, 1 << 16
+"""The same for an SQLite file: of smaller blocks fewer bytes are new, but they are compressed less well."""
+_PAGE = 1 << 12
+_PAGES = 8
+"""Pages before a cut, on average, beyond the least size."""
 _ZEROS = 13
 """Leading zeros of the hash before a cut: one in 2**13 offsets, beyond the least size."""
 _READ = 1 << 22
-_WINDOW = 32
+WINDOW = 32
+"""Bytes that decide about a cut."""
 _GEAR = np.frombuffer(
     b"".join(hashlib.sha256(bytes([n])).digest()[:4] for n in range(256)), dtype="<u4"
 ).astype(np.uint32)
@@ -32,8 +36,7 @@ def blocks(path: Path) -> Iterator[bytes]:
     """Yield the blocks of a file in order."""
     with path.open("rb") as file:
         if path.suffix == ".sqlite":
-            while block := file.read(FIXED):
-                yield block
+            yield from _cut_pages(file)
         else:
             yield from cut(file)
 
@@ -43,7 +46,7 @@ def cut(file: BinaryIO) -> Iterator[bytes]:
     rest = b""
     while piece := file.read(_READ):
         data, at = rest + piece, 0
-        for end in (*_ends(data), len(data)):
+        for end in (*ends(data), len(data)):
             while end - at > MOST:
                 yield data[at : at + MOST]
                 at += MOST
@@ -55,11 +58,24 @@ def cut(file: BinaryIO) -> Iterator[bytes]:
         yield rest
 
 
-def _ends(data: bytes) -> list[int]:
+def _cut_pages(file: BinaryIO) -> Iterator[bytes]:
+    """Yield what an SQLite file holds in blocks of whole pages."""
+    pages, size = list[bytes](), 0
+    while page := file.read(_PAGE):
+        pages.append(page)
+        size += len(page)
+        if size >= MOST_TABLES or (size >= LEAST_TABLES and zlib.crc32(page) % _PAGES == 0):
+            yield b"".join(pages)
+            pages, size = [], 0
+    if pages:
+        yield b"".join(pages)
+
+
+def ends(data: bytes) -> list[int]:
     """Return the offsets after which the content allows a cut, ascending."""
     hashes = _GEAR[np.frombuffer(data, dtype=np.uint8)]
     width = 1
-    while width < _WINDOW:  # a hash over twice as many bytes, from two of the present width
+    while width < WINDOW:  # a hash over twice as many bytes, from two of the present width
         hashes[width:] += hashes[:-width].copy() << np.uint32(width)
         width *= 2
     return [int(at) + 1 for at in np.flatnonzero(hashes < 1 << (32 - _ZEROS))]

@@ -114,10 +114,21 @@ class VersionCache:
                 ):
                     return
                 if folder != self.versions / but and not _is_read(folder):
-                    # Renamed first: what remains if this process is killed must not look whole.
-                    gone = folder.rename(folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.partial"))
-                    shutil.rmtree(gone, ignore_errors=True)
+                    _delete(folder)
                     del sizes[folder]
+
+    def delete(self, name: str) -> None:
+        """Delete a version that no process reads."""
+        with FileLock(self._all / "cache.lock"):
+            folder = self.versions / name
+            if folder.is_dir() and not _is_read(folder):
+                _delete(folder)
+
+
+def _delete(folder: Path) -> None:
+    # Renamed first: what remains if this process is killed must not look whole.
+    gone = folder.rename(folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.partial"))
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def _is_read(folder: Path) -> bool:

@@ -1,9 +1,10 @@
 """Publishing the finished state of an index as a new version.
 
 1. Copy the tables of the finished state, and list the files of its layers.
-2. Write the blocks that the store does not have, then the manifest that names them.
-3. Switch the pointer: only now readers see the version.
-4. Delete what no kept version names.
+2. Write the blocks that the store does not have.
+3. Write patches by which readers of the version before get this one, then the manifest that names blocks and patches.
+4. Switch the pointer: only now readers see the version.
+5. Delete what no kept version names.
 
 A publisher that is killed has at most written objects that nobody names. Of two publishers, the pointer that was
 written last decides; a version is one manifest, whose name is its content, so no reader sees parts of two. What another
@@ -14,16 +15,15 @@ that long after it has ceased to be among the last ones.
 
 import tempfile
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
-from polygraph.publishing.blocks import blocks, pack, sha256
+from polygraph.publishing.blocks import blocks, sha256
+from polygraph.publishing.cache import VersionCache
 from polygraph.publishing.manifest import (
     MAX_BYTES,
     MAX_POINTER_BYTES,
@@ -35,7 +35,9 @@ from polygraph.publishing.manifest import (
     PublishedFile,
     VersionManifest,
 )
+from polygraph.publishing.new_patches import FileParts, base_for_patches, make_patches
 from polygraph.publishing.object_store import ObjectStore
+from polygraph.publishing.object_writer import ObjectWriter
 from polygraph.store.atomic_files import damage
 from polygraph.store.copy_to_file import copy_to_file
 from polygraph.store.generations import open_finished, write_in_progress
@@ -46,10 +48,6 @@ from polygraph.store.page_sums import sums_file
 KEEP = 10
 """Versions that stay readable."""
 GRACE_S = 24 * 3600.0
-THREADS = 8
-"""Objects that are written at once."""
-OBJECT_BYTES = 1 << 23
-"""Bytes after which blocks become an object: a request for each block would take longer than its bytes."""
 _USED_SHARE = 0.3
 """Of an object that is in use less, the blocks are written again."""
 
@@ -69,6 +67,8 @@ class Published:
     written_objects: int
     written_bytes: int
     """Of the objects that were written, compressed, with the manifest."""
+    patch_bytes: int
+    """Of these, the patches by which readers of the version before get this one; 0 if none was written."""
     deleted_objects: int
 
 
@@ -78,6 +78,7 @@ def publish(
     *,
     keep: int = KEEP,
     grace_s: float = GRACE_S,
+    cache: VersionCache | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Published:
     """Write the finished state of an index to object storage, and make it the version that readers open.
@@ -88,6 +89,8 @@ def publish(
         keep: how many versions stay readable, at least 1.
         grace_s: seconds for which what is no longer needed stays, and twice what publishing may take. 0 deletes at
             once; no other publisher may be at work then.
+        cache: local copies, among which the version before is, or to which it is fetched, to make patches from it.
+            None: without patches, readers fetch more.
         progress: called with the bytes of the files that are done and of all, after each file.
 
     Raises:
@@ -100,35 +103,47 @@ def publish(
     store, started = ObjectStore(url), time.time()
     pointer = read_pointer(store)
     listed = store.modified(OBJECTS)
-    known = _blocks(store, pointer.current) if pointer is not None else {}
+    current = _manifest(store, pointer.current) if pointer is not None else None
+    known = current.blocks() if current is not None else {}
     known = {name: block for name, block in known.items() if block.object in listed}
     recent = {name for name, changed in listed.items() if started - grace_s / 2 < changed < float("inf")}
+    writers, base = list[ObjectWriter](), None
     with tempfile.TemporaryDirectory(prefix="polygraph-publish-", ignore_cleanup_errors=True) as scratch:
         try:
             files = [
-                (path, file, [(sha256(block), len(block)) for block in blocks(file)])
+                FileParts(path, file, [(sha256(block), len(block)) for block in blocks(file)])
                 for path, file in _finished_files(folder, Path(scratch))
             ]
-            kept_blocks = _worth_keeping(known, {block for *_, parts in files for block in parts})
-            done, total = 0, sum(size for *_, parts in files for _, size in parts)
-            with _Writer(store, kept_blocks, recent) as writer:
-                for _, file, parts in files:
-                    writer.add(file, parts)
-                    done += sum(size for _, size in parts)
+            kept_blocks = _worth_keeping(known, {block for file in files for block in file.parts})
+            done, total = 0, sum(file.size for file in files)
+            with ObjectWriter(store, kept_blocks, recent) as writer:
+                writers.append(writer)
+                for file in files:
+                    writer.add(file.file, file.parts)
+                    done += file.size
                     progress(done, total)
+            manifest = VersionManifest(
+                tuple(PublishedFile(f.path, tuple(writer.placed[name] for name, _ in f.parts)) for f in files)
+            )
+            is_new = (
+                current is None or manifest.files != current.files or not current.objects() <= set(listed)
+            )
+            if is_new and current is not None and pointer is not None and cache is not None:
+                base = base_for_patches(store, cache, pointer.current)
+            if base is not None and current is not None:
+                with ObjectWriter(store, {}, recent) as writer:
+                    writers.append(writer)
+                    drafts = make_patches(files, manifest, current, base, writer)
+                manifest = drafts.placed_in(manifest, writer.placed)
         except FileNotFoundError as error:
             raise StorageFailed(
                 f"{folder} was changed while it was published. Publish again when builds have ended"
             ) from error
-    manifest = VersionManifest(
-        tuple(
-            PublishedFile(path, tuple(writer.placed[name] for name, _ in parts)) for path, _, parts in files
-        )
-    )
-    name, content = manifest.dumps()
-    is_new = pointer is None or pointer.current != name
-    if is_new:
+    if is_new or pointer is None:
+        name, content = manifest.dumps()
         store.put(f"{VERSIONS}/{name}", content)
+    else:  # with the patches by which it was published
+        name, content = pointer.current, b""
     if grace_s and time.time() - started > grace_s / 2:
         raise StorageFailed(
             f"publishing took longer than half of the {grace_s / 3600:g} hours after which objects may be deleted. "
@@ -141,15 +156,19 @@ def publish(
     kept = Pointer(_kept(versions, keep, grace_s))
     if kept != before:
         store.put(POINTER, kept.dumps())
+    if base is not None and cache is not None and all(base.name != version for version, _ in kept.versions):
+        former, base = base.name, None
+        cache.delete(former)  # of what is forgotten, this machine keeps no copy
     return Published(
         url=store.url,
         version=name,
         is_new=is_new,
         files=len(manifest.files),
         bytes=manifest.size,
-        written_objects=writer.objects,
-        written_bytes=writer.bytes + (len(content) if is_new else 0),
-        deleted_objects=_delete_unnamed(store, kept, manifest.blocks(), grace_s),
+        written_objects=sum(writer.objects for writer in writers),
+        written_bytes=sum(writer.bytes for writer in writers) + len(content),
+        patch_bytes=manifest.patches.packed if manifest.patches is not None else 0,
+        deleted_objects=_delete_unnamed(store, kept, manifest.objects(), grace_s),
     )
 
 
@@ -161,12 +180,12 @@ def read_pointer(store: ObjectStore) -> Pointer | None:
         return None
 
 
-def _blocks(store: ObjectStore, version: str) -> dict[str, Block]:
-    """Return the blocks of a version; none if its manifest cannot be used, which readers cannot use either."""
+def _manifest(store: ObjectStore, version: str) -> VersionManifest | None:
+    """Return the manifest of a version; None if it cannot be used, which readers cannot use either."""
     try:
-        return VersionManifest.loads(version, store.get(f"{VERSIONS}/{version}", MAX_BYTES)).blocks()
+        return VersionManifest.loads(version, store.get(f"{VERSIONS}/{version}", MAX_BYTES))
     except (FileNotFoundError, IndexUnreadable):
-        return {}
+        return None
 
 
 def _worth_keeping(known: Mapping[str, Block], wanted: set[tuple[str, int]]) -> dict[str, Block]:
@@ -209,64 +228,6 @@ def _finished_files(folder: Path, scratch: Path) -> list[tuple[str, Path]]:
         return found
 
 
-class _Writer:
-    """Packs blocks into objects and writes these, several at once."""
-
-    def __init__(self, store: ObjectStore, kept: Mapping[str, Block], recent: set[str]) -> None:
-        self._store, self._recent = store, recent
-        self.placed = dict(kept)
-        """Every block with its place."""
-        self.objects = self.bytes = 0
-        self._new: list[tuple[str, int, bytes]] = []
-        self._new_bytes = 0
-        self._pool = ThreadPoolExecutor(THREADS, "publish")
-        self._written: deque[Future[None]] = deque()
-
-    def add(self, path: Path, parts: Sequence[tuple[str, int]]) -> None:
-        """Write the blocks of a file that have no place yet; some wait for further ones."""
-        with path.open("rb") as file:
-            at, waiting = 0, {name for name, _, _ in self._new}
-            for name, size in parts:
-                if name not in self.placed and name not in waiting:
-                    file.seek(at)
-                    packed = pack(file.read(size))
-                    self._new.append((name, size, packed))
-                    self._new_bytes += len(packed)
-                    waiting.add(name)
-                    if self._new_bytes >= OBJECT_BYTES:
-                        self._write()
-                        waiting.clear()
-                at += size
-
-    def _write(self) -> None:
-        content = b"".join(packed for *_, packed in self._new)
-        object_name, at = sha256(content), 0
-        for name, size, packed in self._new:
-            self.placed[name] = Block(name, size, object_name, at, len(packed))
-            at += len(packed)
-        if object_name not in self._recent:
-            if len(self._written) >= THREADS:
-                self._written.popleft().result()
-            self._written.append(self._pool.submit(self._store.put, f"{OBJECTS}/{object_name}", content))
-            self.objects += 1
-            self.bytes += len(content)
-        self._new, self._new_bytes = [], 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        """Wait until all objects are written; after an error no further one is started."""
-        try:
-            if error is None:
-                if self._new:
-                    self._write()
-                for each in self._written:
-                    each.result()
-        finally:
-            self._pool.shutdown(cancel_futures=True)
-
-
 def _kept(
     versions: tuple[tuple[str, float], ...], keep: int, grace_s: float
 ) -> tuple[tuple[str, float], ...]:
@@ -278,15 +239,13 @@ def _kept(
     return tuple(v for i, v in enumerate(once) if i < keep or once[i - keep][1] + grace_s > now)
 
 
-def _delete_unnamed(
-    store: ObjectStore, pointer: Pointer, current: Mapping[str, Block], grace_s: float
-) -> int:
+def _delete_unnamed(store: ObjectStore, pointer: Pointer, current: set[str], grace_s: float) -> int:
     """Delete manifests and objects that no version names and that are old enough; return how many objects.
 
     Args:
         store: that the versions are in.
         pointer: names the versions.
-        current: the blocks of the newest one, so that often no manifest need be read.
+        current: the objects of the newest one, so that often no manifest need be read.
         grace_s: age in seconds from which on they are old enough.
     """
     before, versions = time.time() - grace_s, {name for name, _ in pointer.versions}
@@ -294,10 +253,10 @@ def _delete_unnamed(
         folder: {n for n, t in store.modified(folder).items() if t < before} for folder in (VERSIONS, OBJECTS)
     }
     old[VERSIONS] -= versions
-    old[OBJECTS] -= {block.object for block in current.values()}
+    old[OBJECTS] -= current
     for version in versions:
-        if old[OBJECTS]:
-            old[OBJECTS] -= {block.object for block in _blocks(store, version).values()}
+        if old[OBJECTS] and (manifest := _manifest(store, version)) is not None:
+            old[OBJECTS] -= manifest.objects()
     for folder, names in old.items():
         store.delete(folder, sorted(names))
     return len(old[OBJECTS])

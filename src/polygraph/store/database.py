@@ -5,7 +5,7 @@ Other processes read the last committed state.
 
 import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -146,12 +146,25 @@ class SqliteStore(IndexTables):
         write_sums(path, _SCHEMA_SUM)
 
     def copy_to(self, path: Path) -> None:
-        """Copy all tables to a new file, as this store sees them, with checksums; pages stay where they are.
+        """Copy all tables to a new file, as this store sees them, with checksums.
+
+        Pages are in the order of tables and keys, wherever earlier builds have put them, so that files of two states
+        are alike. For a moment a second copy is beside the file.
 
         Raises:
             StorageFailed: if the disk is full.
         """
-        self._copy(path)
+        copied = path.with_name(f"{path.name}.copied")
+        self._copy(copied)
+        try:
+            path.unlink(missing_ok=True)
+            with closing(sqlite3.connect(copied, isolation_level=None)) as copy:
+                copy.execute("VACUUM INTO ?", (str(path),))
+        except sqlite3.Error as error:
+            path.unlink(missing_ok=True)
+            raise explain_storage(error, self.folder) from error
+        finally:
+            copied.unlink(missing_ok=True)
         write_sums(path, _SCHEMA_SUM)
 
     def _copy(self, path: Path) -> None:

@@ -344,12 +344,14 @@ def _arriving(response: Any, gathered_s: float = 0.0) -> Iterator[bytes]:
         response.stream(_READ_BYTES, decode_content=decode) if response.chunked else _read(response, decode)
     )
     held: list[bytes] = []
-    due = 0.0
+    due, before = 0.0, b""
     for data in pieces:
         now = time.monotonic()
         due = due if held else now + gathered_s
         held.append(data)
-        if now >= due or len(held) == _GATHERED or _DONE in data or _ERROR in data:
+        # A mark may arrive in two pieces.
+        recent, before = before[-len(_ERROR) :] + data, data
+        if now >= due or len(held) == _GATHERED or _DONE in recent or _ERROR in recent:
             shortened(None)
             yield b"".join(held)
             held = []

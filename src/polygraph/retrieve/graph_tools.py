@@ -96,17 +96,26 @@ class GraphTools:
 
     def find(self, text: str) -> list[tuple[Entity, float, str]]:
         """Find nodes by exact name, then by cosine with name and description; at most `k`, with score and reason."""
-        if text not in self._found:
-            self._found[text] = self._nearest(text)
+        self.find_each([text])
         return self._found[text]
 
-    def _nearest(self, text: str) -> list[tuple[Entity, float, str]]:
-        named = self._index.entities_named([text]).get(text, []) if self._exact_names else []
-        found = dict.fromkeys(named, (1.0, "bears this name"))
-        for hit in self._index.search_entities(embed_names([text], self._models)[0], self._k):
-            found.setdefault(hit.n, (hit.score, f"cosine {hit.score:.3f}"))
-        entities = zip(self._entities(list(found)), found.values(), strict=True)
-        return [(e, score, reason) for e, (score, reason) in entities if e.chunks][: self._k]
+    def find_each(self, texts: Sequence[str]) -> None:
+        """Find the nodes of several texts with one search, for `find`."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._found]
+        if not new:
+            return
+        named = self._index.entities_named(new) if self._exact_names else {}
+        near = self._index.search_each(
+            "entity_vectors", embed_names(new, self._models), [self._k] * len(new)
+        )
+        for text, hits in zip(new, near, strict=True):
+            found = dict.fromkeys(named.get(text, []), (1.0, "bears this name"))
+            for hit in hits:
+                found.setdefault(hit.n, (hit.score, f"cosine {hit.score:.3f}"))
+            entities = zip(self._entities(list(found)), found.values(), strict=True)
+            self._found[text] = [
+                (e, score, reason) for e, (score, reason) in entities if e.chunks
+            ][: self._k]
 
     def run(self, act: AgentAction, step: int) -> str:
         """Run one action and return the observation, which also reports errors."""

@@ -26,7 +26,7 @@ from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import GRAPH_FILE, up_to_date
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.protocol import EntityOutline, StoreReader
-from polygraph.store.vectors import Hit, VectorIndex, VectorSearch, top
+from polygraph.store.vectors import Hit, Nearest, VectorIndex, VectorSearch, top
 from polygraph.text.passage import Heading
 from polygraph.text.tokens import count_tokens
 
@@ -233,6 +233,10 @@ class Snapshot:
     def search_chunks(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best chunks by cosine with a unit vector of shape ``(dimension,)``."""
         return self._vectors("chunk_vectors").search(vector, k, self._filter.chunks)
+
+    def nearest_chunks(self, vector: Vectors, k: int) -> Nearest:
+        """Return what `search_chunks` does, as arrays."""
+        return self._vectors("chunk_vectors").nearest(vector, k, self._filter.chunks)
 
     def approximates_chunks(self, k: int) -> bool:
         """Tell whether `search_chunks` for `k` chunks costs less than `chunk_scores`: it reads less."""
@@ -561,6 +565,8 @@ class Snapshot:
         self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
     ) -> list[tuple[int, int, int]]:
         """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
+        if self._arrays is not None:
+            return self._arrays.ends_of(self._arrays.triples_at(entities, ends=ends))
         return self.store.graph.triples_at(entities, ends=ends)
 
     def triple_rows_at(self, entities: Sequence[int]) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import AgentAction
 from polygraph.text.normalize import normalize_name
 from polygraph.text.tokens import count_tokens
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.text.words import StemCounts, content_stems
 
 FEATURES = ("description", "type", "aliases", "sources")
 _LABELS = FENCES["transcript"]
@@ -72,7 +72,7 @@ class GraphTools:
         sources: int,
         max_tokens: int,
     ) -> None:
-        self._asked = set(content_stems(question))
+        self._asked = StemCounts(content_stems(question))
         self._found: dict[str, list[tuple[Entity, float, str]]] = {}
         self._index = index
         self._texts = RowTexts(index, question)
@@ -252,15 +252,17 @@ class GraphTools:
         if len(cited) > _MANY_SOURCES:
             said = dict.fromkeys(d.chunk for d in entity.descriptions)
             cited = tuple(dict.fromkeys([*said, *cited[:_MANY_SOURCES]]))
-        chunks = self._index.chunks_by_id(cited)
-        shared = [len(shared_stems(self._asked, c.text)) for c in chunks]
-        order = sorted(range(len(chunks)), key=lambda i: (-shared[i], i))[: self._sources]
+        texts = self._index.store.documents.texts_of(cited)
+        shared = dict(zip(texts, self._asked.of(list(texts.values())), strict=True))
+        best = sorted(shared, key=lambda chunk: -shared[chunk])[: self._sources]  # sorting is stable
+        n_asked = len(self._asked.stems)
+        chunks = self._index.chunks_by_id(best)
         return list(
             chunk_evidence(
-                [chunks[i] for i in order],
-                [float(shared[i]) for i in order],
-                [f"{why}: holds {shared[i]} of the question's {len(self._asked)} words" for i in order],
-                self._index.headings([chunks[i].document for i in order]),
+                chunks,
+                [float(shared[chunk]) for chunk in best],
+                [f"{why}: holds {shared[chunk]} of the question's {n_asked} words" for chunk in best],
+                self._index.headings([c.document for c in chunks]),
             )
         )
 

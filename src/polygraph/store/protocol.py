@@ -383,6 +383,9 @@ class GraphReader(Protocol):
     def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """Return the number of descriptions of some relations by row, without reading their texts."""
 
+    def relation_heads(self, rows: Sequence[int]) -> list[tuple[str, float]]:
+        """Return id and weight of some relations by row, in the order asked for; nothing else of them is read."""
+
     def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
         """Return relations with one of their descriptions each, without keywords, chunks and summary.
 

@@ -29,6 +29,7 @@ from polygraph.records import (
     Json,
     Relation,
     Report,
+    Span,
     Table,
     Triple,
     Window,
@@ -169,6 +170,9 @@ class DocumentReader(Protocol):
 
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id."""
+
+    def spans_of(self, ids: Sequence[str]) -> dict[str, Span]:
+        """Return the spans of some whole chunks by id; their texts are not read."""
 
     def chunk_rows(self, ids: Sequence[str] | None = None) -> dict[str, int]:
         """Return row numbers by chunk id: of all chunks by row, or of some."""

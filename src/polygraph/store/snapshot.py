@@ -193,9 +193,7 @@ class Snapshot:
 
     def spans(self, ids: Iterable[str]) -> dict[str, Span]:
         """Return the spans of whole chunks by id, each once, in the order asked for; unknown ids are left out."""
-        return self._kept.spans.read(
-            ids, lambda some: {c.id: Span(c.document, c.id, c.start, c.end) for c in self.chunks_by_id(some)}
-        )
+        return self._kept.spans.read(ids, self.store.documents.spans_of)
 
     def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
         """Return the tables of some documents by id; documents without any, or outside the filter, are left out."""

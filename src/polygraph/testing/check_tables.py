@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polygraph.arrays import text_hash
-from polygraph.records import CountedCommunity, Document, Extraction, WindowState
+from polygraph.records import CountedCommunity, Document, Extraction, Span, WindowState
 from polygraph.store.database import SqliteStore
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.matrix_rows import write_matrix
@@ -144,6 +144,9 @@ def check_chunks(store: Store) -> None:
     expect(list(counts), ["b:0", "a:0"], "tokens of chunks come in the order asked for, without unknown ids")
     expect(all(n > 4 for n in counts.values()), True, "tokens of a chunk include the title of its document")
     expect(documents.texts_of(["a:0", "none"]), {"a:0": TEXT[:18]}, "texts leave out unknown ids")
+    (first,) = documents.chunks_by_id(["a:0"])
+    span = Span(first.document, first.id, first.start, first.end)
+    expect(documents.spans_of(["none", "a:0"]), {"a:0": span}, "spans leave out unknown ids")
     many = [f"none {n}" for n in range(_MANY)] + ids
     expect([c.id for c in documents.chunks_by_id(many)], ids, "any number of ids can be asked for")
 
@@ -463,6 +466,9 @@ def _graph_columns(store: Store) -> None:
         [[(d.text, d.chunk) for d in ENTITIES[n].descriptions] for n in (1, 0)],
         "keys of outlines stand for the texts of descriptions",
     )
+    rows = list(range(len(RELATIONS)))[::-1]
+    heads = [(RELATIONS[n].id, RELATIONS[n].weight) for n in rows]
+    expect(graph.relation_heads([*rows, 99]), heads, "heads of relations come in the order asked for")
     every = [(n, i) for n, r in enumerate(RELATIONS) for i in range(len(r.descriptions))]
     expect(
         graph.single_descriptions([*every, (0, 99), (99, 0)]),

@@ -14,7 +14,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Cut, Entity, EvidenceKind, Relation, Step
 from polygraph.retrieve.evidence import scores_as_json
 from polygraph.retrieve.linked_passages import assign_to_first
-from polygraph.retrieve.pack import fitting
+from polygraph.retrieve.pack import fitting_counts
 from polygraph.retrieve.row_texts import ROW_TOKENS
 from polygraph.retrieve.steps import RANKED, rerank
 from polygraph.store.snapshot import Snapshot
@@ -244,21 +244,21 @@ def fit_rows(
         budget: tokens, heading included.
         kind: kind of the rows, for the record.
     """
-    lines: list[str] = []
-    n, used = 0, 0
-    while n == len(lines) < len(rows):
-        a_row = used / n if n else ROW_TOKENS
-        more = max(_AT_ONCE, int((budget - used) / max(a_row, 1)))
-        lines += write(rows[n : n + more])
-        n = fitting(lines, budget - _HEADING_TOKENS)
-        used = sum(count_many(lines))
+    counts: list[int] = []
+    n = 0
+    while n == len(counts) < len(rows):
+        used = sum(counts)
+        a_row = max(1.0, used / n) if n else ROW_TOKENS
+        more = max(_AT_ONCE, int((budget - used) / a_row))
+        counts += count_many(write(rows[n : n + more]))
+        n = fitting_counts(counts, budget - _HEADING_TOKENS)
     n = max(1, n)
     if n >= len(rows):
         return rows, ()
-    lines += write(rows[len(lines) : n + _COUNTED])
-    counts = count_many(lines[n:])
+    counts += count_many(write(rows[len(counts) : n + _COUNTED]))
+    beyond = counts[n:]
     n_tokens = (
-        sum(counts) if n + len(counts) == len(rows) else round(sum(counts) / len(counts) * (len(rows) - n))
+        sum(beyond) if len(counts) == len(rows) else round(sum(beyond) / len(beyond) * (len(rows) - n))
     )
     return rows[:n], (Cut(kind=kind, n_items=len(rows) - n, n_tokens=n_tokens, budget=budget),)
 

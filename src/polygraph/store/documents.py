@@ -91,6 +91,11 @@ class DocumentTables:
         # Most documents have no field of that name.
         return {i: date_of(load(metadata)) if "date" in metadata.casefold() else "" for i, metadata in found}
 
+    def has_dates(self) -> bool:
+        """Tell whether some document may have a date: False only if `dates` has none for any document."""
+        query = f"SELECT 1 FROM documents {self._by_headings} WHERE lower(metadata) LIKE '%date%' LIMIT 1"  # noqa: S608
+        return bool(self._db.rows(query))
+
     @cached_property
     def _by_headings(self) -> str:
         """Makes a query read the index of headings: a row of the table holds the text, which takes several pages."""

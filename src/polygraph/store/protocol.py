@@ -168,6 +168,9 @@ class DocumentReader(Protocol):
         Tokens are those of `text.tokens.count_tokens`. A chunk without a stored count is left out.
         """
 
+    def has_dates(self) -> bool:
+        """Tell whether some document may have a date: False only if `dates` has none for any document."""
+
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id."""
 

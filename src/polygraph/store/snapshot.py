@@ -35,6 +35,8 @@ _CHUNKS_KEPT = 4_000
 _NUMBERS_KEPT = 50_000
 """Chunks whose numbers are known, entities whose ids are, dates, relations of entities, and numbers of descriptions: a
 few megabytes each."""
+_UNDATED = 4_000
+"""Documents without a date after which it is worth looking through all of them once for one with a date."""
 _HUB_DEGREE = 1_000
 """Neighbours of an entity that is in too many passages to read all of their ids."""
 _STATEMENTS_KEPT = 60_000
@@ -222,7 +224,19 @@ class Snapshot:
 
     def dates(self, documents: Sequence[str]) -> dict[str, str]:
         """Return the dates of documents by id, empty if they have none; nothing else of them is read."""
-        return self._kept.dates.read(documents, self.store.documents.dates)
+        kept = self._kept
+        if kept.has_dates is None and kept.n_undated >= _UNDATED:
+            kept.has_dates = self.store.documents.has_dates()
+        if kept.has_dates is False:
+            return dict.fromkeys(documents, "")
+        return kept.dates.read(documents, self._read_dates)
+
+    def _read_dates(self, documents: Sequence[str]) -> dict[str, str]:
+        found = self.store.documents.dates(documents)
+        self._kept.n_undated += len(found)
+        if any(found.values()):
+            self._kept.has_dates = True
+        return found
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""
@@ -749,6 +763,10 @@ class _Kept:
         self.spans = KeptRows[str, Span](_NUMBERS_KEPT)
         self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
         self.dates = KeptRows[str, str](_NUMBERS_KEPT)
+        self.has_dates: bool | None = None
+        """Whether some document has a date; None as long as it is not known."""
+        self.n_undated = 0
+        """Documents that were read without finding a date."""
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
         self.entity_ids = KeptRows[int, str](_NUMBERS_KEPT)
         self.names = KeptRows[str, str](_STATEMENTS_KEPT)

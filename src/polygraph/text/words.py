@@ -170,14 +170,16 @@ class StemCounts:
 
     def of(self, texts: Sequence[str], *, without: Collection[str] = ()) -> list[int]:
         """Return for each of some texts how many of the stems it has, but for some of them."""
-        if not self._bits:
-            return [0] * len(texts)
         found, wanted = self._found, self._every & ~self._mask(without)
+        if not wanted:
+            return [0] * len(texts)
         looked_for = wanted << len(self._bits)
         there = [found.get(text, 0) for text in texts]
-        if any([some & looked_for != looked_for for some in there]):
-            self._look_for(wanted, texts)
-            there = [found[text] for text in texts]
+        for some in there:
+            if some & looked_for != looked_for:
+                self._look_for(wanted, texts)
+                there = [found[text] for text in texts]
+                break
         return [(some & wanted).bit_count() for some in there]
 
     def look_through(self, texts: Iterable[tuple[Collection[str], Iterable[str]]]) -> None:
@@ -194,8 +196,10 @@ class StemCounts:
             self._look_for(wanted, group)
 
     def _mask(self, stems: Collection[str]) -> int:
-        bits = self._bits
-        return sum({bits[stem] for stem in stems if stem in bits})
+        mask, bits = 0, self._bits
+        for stem in stems:
+            mask |= bits.get(stem, 0)
+        return mask
 
     def _look_for(self, wanted: int, texts: Iterable[str]) -> None:
         """Look for some stems, given by their bits, in texts in which they were not looked for."""

@@ -14,7 +14,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Cut, Entity, EvidenceKind, Relation, Step
 from polygraph.retrieve.evidence import scores_as_json
 from polygraph.retrieve.linked_passages import assign_to_first
-from polygraph.retrieve.pack import fitting_counts
+from polygraph.retrieve.pack import HEAD_TOKENS, fitting_counts
 from polygraph.retrieve.row_texts import ROW_TOKENS
 from polygraph.retrieve.steps import RANKED, rerank
 from polygraph.store.snapshot import Snapshot
@@ -235,8 +235,8 @@ def fit_rows(
 
     The budget does not grow by what other blocks leave unused. The first row always stays, even if it has to be
     shortened, because passages are found through rows. Rows are written until the budget is full: first as many as fit
-    if all are as long as a row can be, then as many as fit if they are like the rows so far. `_COUNTED` more are written
-    to be counted; the tokens of the rows after these are reckoned from the mean of those counted.
+    if all are as long as a row can be, then as many as fit if they are like the rows so far. `_COUNTED` more are
+    written to be counted; the tokens of the rows after these are reckoned from the mean of those counted.
 
     Args:
         rows: best first.
@@ -245,21 +245,18 @@ def fit_rows(
         kind: kind of the rows, for the record.
     """
     counts: list[int] = []
-    n = 0
+    n, room = 0, budget - _HEADING_TOKENS
     while n == len(counts) < len(rows):
-        used = sum(counts)
-        a_row = max(1.0, used / n) if n else ROW_TOKENS
-        more = max(_AT_ONCE, int((budget - used) / a_row))
+        a_row = HEAD_TOKENS + (sum(counts) / n if n else ROW_TOKENS)
+        more = max(_AT_ONCE, int(room / a_row) - n)
         counts += count_many(write(rows[n : n + more]))
-        n = fitting_counts(counts, budget - _HEADING_TOKENS)
+        n = fitting_counts(counts, room)
     n = max(1, n)
     if n >= len(rows):
         return rows, ()
     counts += count_many(write(rows[len(counts) : n + _COUNTED]))
     beyond = counts[n:]
-    n_tokens = (
-        sum(beyond) if len(counts) == len(rows) else round(sum(beyond) / len(beyond) * (len(rows) - n))
-    )
+    n_tokens = sum(beyond) if len(counts) == len(rows) else round(sum(beyond) / len(beyond) * (len(rows) - n))
     return rows[:n], (Cut(kind=kind, n_items=len(rows) - n, n_tokens=n_tokens, budget=budget),)
 
 

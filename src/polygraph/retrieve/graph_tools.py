@@ -105,17 +105,13 @@ class GraphTools:
         if not new:
             return
         named = self._index.entities_named(new) if self._exact_names else {}
-        near = self._index.search_each(
-            "entity_vectors", embed_names(new, self._models), [self._k] * len(new)
-        )
+        near = self._index.search_each("entity_vectors", embed_names(new, self._models), [self._k] * len(new))
         for text, hits in zip(new, near, strict=True):
             found = dict.fromkeys(named.get(text, []), (1.0, "bears this name"))
             for hit in hits:
                 found.setdefault(hit.n, (hit.score, f"cosine {hit.score:.3f}"))
             entities = zip(self._entities(list(found)), found.values(), strict=True)
-            self._found[text] = [
-                (e, score, reason) for e, (score, reason) in entities if e.chunks
-            ][: self._k]
+            self._found[text] = [(e, score, reason) for e, (score, reason) in entities if e.chunks][: self._k]
 
     def run(self, act: AgentAction, step: int) -> str:
         """Run one action and return the observation, which also reports errors."""

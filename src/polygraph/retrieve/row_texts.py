@@ -119,9 +119,7 @@ class RowTexts:
                 head = f"{ends[0]} and {ends[1]}{about}:"
             yield self._row(head, r, ends)
 
-    def _look_through(
-        self, rows: Sequence[Entity | Relation], names: Sequence[Sequence[str]]
-    ) -> None:
+    def _look_through(self, rows: Sequence[Entity | Relation], names: Sequence[Sequence[str]]) -> None:
         """Look for the words of the question in what is said of the rows that are too long, all at once."""
         room = self._max_tokens * _CHARACTERS_PER_TOKEN[0]
         self.asked.look_through(

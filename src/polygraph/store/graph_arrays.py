@@ -142,7 +142,7 @@ class GraphArrays:
     ) -> NDArray[np.int64]:
         """Return the rows of the triples that have some entities at some ends, ascending."""
         some = np.array(list(dict.fromkeys(entities)), dtype=np.int32)
-        found = [np.zeros(0, dtype=np.int64)]
+        found: list[NDArray[Any]] = [np.zeros(0, dtype=np.int64)]
         if "source" in ends:
             found += [np.arange(*bounds) for bounds in zip(*self._of_source(some), strict=True)]
         if "target" in ends:

@@ -91,7 +91,8 @@ def _best(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.int64], NDAr
     order = candidates[np.lexsort((candidates, -rounded[candidates]))][:k]
     order = order[np.isfinite(rounded[order])]
     # A float32 is written out by its shortest decimal form, which rounding in double precision gives.
-    return order, np.round(rounded[order].astype(np.float64), _DECIMALS)
+    best = np.round(rounded[order].astype(np.float64), _DECIMALS)
+    return order.astype(np.int64, copy=False), np.asarray(best, dtype=np.float64)
 
 
 class Rows(Protocol):

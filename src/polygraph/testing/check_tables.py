@@ -140,7 +140,9 @@ def check_chunks(store: Store) -> None:
         {name: heading.date for name, heading in headings.items()},
         "dates are those of the headings, without unknown ids",
     )
-    expect(documents.has_dates(), any(h.date for h in headings.values()), "it is known whether there are dates")
+    expect(
+        documents.has_dates(), any(h.date for h in headings.values()), "it is known whether there are dates"
+    )
     counts = documents.passage_tokens(["b:0", "none", "a:0"])
     expect(list(counts), ["b:0", "a:0"], "tokens of chunks come in the order asked for, without unknown ids")
     expect(all(n > 4 for n in counts.values()), True, "tokens of a chunk include the title of its document")

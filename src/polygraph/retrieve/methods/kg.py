@@ -227,6 +227,8 @@ class KnowledgeGraph:
         self, keywords: Sequence[str], index: Snapshot, models: Models
     ) -> Mapping[str, tuple[int, float]]:
         """Find the entity with the nearest name for each keyword, if it reaches the threshold."""
+        if not keywords:
+            return {}
         vectors = embed_names(keywords, models)
         hits = index.search_each("name_vectors", vectors, [1] * len(vectors))
         return {

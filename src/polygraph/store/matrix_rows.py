@@ -82,14 +82,9 @@ class MatrixRows:
         """Cosine of some rows with a unit vector, in the order asked for."""
         vector = vector.astype(np.float32)
         found = np.empty(len(ns), dtype=np.float32)
-        shape = (min(self._at_once, len(ns)), self._matrix.shape[1])
-        picked, block = np.empty(shape, dtype=self._matrix.dtype), np.empty(shape, dtype=np.float32)
         for at in range(0, len(ns), self._at_once):
-            some = ns[at : at + self._at_once]
-            # With `raise`, numpy would copy once more. Searches give rows that exist.
-            self._matrix.take(some, axis=0, out=picked[: len(some)], mode="clip")
-            np.copyto(block[: len(some)], picked[: len(some)])
-            found[at : at + self._at_once] = dot_rows(block[: len(some)], vector)
+            some = np.asarray(self._matrix[ns[at : at + self._at_once]], dtype=np.float32)
+            found[at : at + self._at_once] = dot_rows(some, vector)
         return found if self._scales is None else np.asarray(found * self._scales[ns])
 
     def rows(self, ns: NDArray[np.int64]) -> Vectors:

@@ -144,6 +144,22 @@ def union(a: Array, b: Array) -> Array:
     return distinct(np.concatenate((a, b)))
 
 
+def largest(values: Array, k: int) -> Array:
+    """Return the positions of the `k` largest values, ascending; of equal values the first.
+
+    >>> largest(np.array([0.5, 0.9, 0.5, 0.1]), 2).tolist()
+    [0, 1]
+    """
+    if k >= len(values):
+        return np.arange(len(values))
+    if k <= 0:
+        return np.arange(0)
+    least = np.partition(values, len(values) - k)[len(values) - k]
+    above = np.flatnonzero(values > least)
+    equal = np.flatnonzero(values == least)
+    return np.sort(np.concatenate((above, equal[: k - len(above)])))
+
+
 def text_hash(text: str) -> int:
     """Return a 64-bit hash of a text, signed as SQLite stores integers; 0 for an empty text."""
     if not text:

@@ -24,6 +24,8 @@ _WHOLE = 4
 """Passing mass along all these edges costs about as much as picking the n-th part of them."""
 _SMALL = 1 << 15
 """Passing mass along this number of edges costs about as much as the calls that pick a few."""
+_HUB = 1_000
+"""Edges of a vertex whose sum of weights is kept."""
 _ITERATIONS = 1_000
 """Most rounds of power iteration."""
 
@@ -106,11 +108,30 @@ class Network:
         return np.concatenate(owners), np.concatenate(others), np.concatenate(weights)
 
     def strengths(self, vertices: Numbers) -> Floats:
-        """Return the sum of the weights of the edges at some vertices; edges that weigh 1 are not read."""
+        """Return the sum of the weights of the edges at some vertices.
+
+        Edges of one weight are not read, and those of a vertex that has many are read once.
+        """
         if self.size <= _LARGEST:
             return self._all_strengths[vertices]
         some, place = np.unique(vertices, return_inverse=True)
-        return self._strengths_of(some)[place]
+        is_hub = self.degrees(some) >= _HUB
+        found = np.empty(len(some))
+        found[~is_hub] = self._strengths_of(some[~is_hub])
+        found[is_hub] = self._strengths_of_hubs(some[is_hub].tolist())
+        return found[place]
+
+    def _strengths_of_hubs(self, vertices: Sequence[int]) -> list[float]:
+        known = self._known_strengths
+        missing = [vertex for vertex in vertices if vertex not in known]
+        if missing:
+            known.update(zip(missing, self._strengths_of(np.array(missing)).tolist(), strict=True))
+        return [known[vertex] for vertex in vertices]
+
+    @cached_property
+    def _known_strengths(self) -> dict[int, float]:
+        # Few vertices have many edges, so this stays small.
+        return {}
 
     @cached_property
     def _all_strengths(self) -> Floats:
@@ -119,11 +140,11 @@ class Network:
     def _strengths_of(self, vertices: Numbers) -> Floats:
         found = np.zeros(len(vertices))
         for kind in self.kinds:
-            if kind.weighted or kind.factor != 1.0:
+            if kind.weighted:
                 owners, _, weights = Network((kind,)).edges_at(vertices)
                 found += np.bincount(owners, weights=weights, minlength=len(vertices))
             else:
-                found += Network((kind,)).degrees(vertices)
+                found += kind.factor * Network((kind,)).degrees(vertices)
         return found
 
     def spread(self, vertices: Numbers, mass: Floats) -> tuple[Numbers, Floats]:

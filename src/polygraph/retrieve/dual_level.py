@@ -14,7 +14,8 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Cut, Entity, EvidenceKind, Relation, Step
 from polygraph.retrieve.evidence import scores_as_json
 from polygraph.retrieve.linked_passages import assign_to_first
-from polygraph.retrieve.pack import fitting
+from polygraph.retrieve.pack import HEAD_TOKENS, fitting_counts
+from polygraph.retrieve.row_texts import ROW_TOKENS
 from polygraph.retrieve.steps import RANKED, rerank
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
@@ -23,10 +24,10 @@ from polygraph.text.tokens import count_many
 R = TypeVar("R")
 E = TypeVar("E", Entity, Relation)
 _HEADING_TOKENS = 8
-_WRITTEN = 100
-"""Rows that are written at once."""
-_COUNTED = 50
+_COUNTED = 10
 """Rows beyond the budget whose tokens are counted; those of further rows are reckoned from these."""
+_AT_ONCE = 8
+"""Least number of rows that are written at once: each time costs several reads of the index."""
 _MOST_RELATIONS = 600
 """Relations of the matched entities that are ranked, best first: as many as a budget of 8,000 tokens holds if each row
 takes 13 tokens."""
@@ -50,6 +51,12 @@ class RelationReader:
         found = self._index.relations(rows)
         self._known |= found
         return [n for n in rows if n in found]
+
+    def heads(self, rows: Sequence[int]) -> list[tuple[str, float]]:
+        """Return id and weight of relations by rows that are `visible`, in the order asked for."""
+        if self._index.documents_allowed is None:
+            return self._index.store.graph.relation_heads(rows)
+        return [(r.id, r.weight) for r in self.read(rows)]
 
     def read(self, rows: Sequence[int]) -> list[Relation]:
         """Return relations by rows that are `visible`, in the order asked for."""
@@ -139,8 +146,8 @@ def search_low_level(
             Step(
                 name="relations of these",
                 value=[
-                    [r.id, ranks[n], r.weight]
-                    for n, r in zip(ns[:RANKED], reader.read(ns[:RANKED]), strict=True)
+                    [i, ranks[n], weight]
+                    for n, (i, weight) in zip(ns[:RANKED], reader.heads(ns[:RANKED]), strict=True)
                 ],
             ),
         ),
@@ -227,8 +234,9 @@ def fit_rows(
     """Return the rows that fit a fixed budget, and a record of what was truncated.
 
     The budget does not grow by what other blocks leave unused. The first row always stays, even if it has to be
-    shortened, because passages are found through rows. Rows are written until the budget is full, and `_COUNTED` more
-    to be counted; the tokens of the rows after these are reckoned from the mean of those counted.
+    shortened, because passages are found through rows. Rows are written until the budget is full: first as many as fit
+    if all are as long as a row can be, then as many as fit if they are like the rows so far. `_COUNTED` more are
+    written to be counted; the tokens of the rows after these are reckoned from the mean of those counted.
 
     Args:
         rows: best first.
@@ -236,19 +244,19 @@ def fit_rows(
         budget: tokens, heading included.
         kind: kind of the rows, for the record.
     """
-    lines: list[str] = []
-    n = 0
-    while n == len(lines) < len(rows):
-        lines += write(rows[len(lines) : len(lines) + _WRITTEN])
-        n = fitting(lines, budget - _HEADING_TOKENS)
+    counts: list[int] = []
+    n, room = 0, budget - _HEADING_TOKENS
+    while n == len(counts) < len(rows):
+        a_row = HEAD_TOKENS + (sum(counts) / n if n else ROW_TOKENS)
+        more = max(_AT_ONCE, int(room / a_row) - n)
+        counts += count_many(write(rows[n : n + more]))
+        n = fitting_counts(counts, room)
     n = max(1, n)
     if n >= len(rows):
         return rows, ()
-    lines += write(rows[len(lines) : n + _COUNTED])
-    counts = count_many(lines[n:])
-    n_tokens = (
-        sum(counts) if n + len(counts) == len(rows) else round(sum(counts) / len(counts) * (len(rows) - n))
-    )
+    counts += count_many(write(rows[len(counts) : n + _COUNTED]))
+    beyond = counts[n:]
+    n_tokens = sum(beyond) if len(counts) == len(rows) else round(sum(beyond) / len(beyond) * (len(rows) - n))
     return rows[:n], (Cut(kind=kind, n_items=len(rows) - n, n_tokens=n_tokens, budget=budget),)
 
 

@@ -19,7 +19,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import AgentAction
 from polygraph.text.normalize import normalize_name
 from polygraph.text.tokens import count_tokens
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.text.words import StemCounts, content_stems
 
 FEATURES = ("description", "type", "aliases", "sources")
 _LABELS = FENCES["transcript"]
@@ -72,7 +72,7 @@ class GraphTools:
         sources: int,
         max_tokens: int,
     ) -> None:
-        self._asked = set(content_stems(question))
+        self._asked = StemCounts(content_stems(question))
         self._found: dict[str, list[tuple[Entity, float, str]]] = {}
         self._index = index
         self._texts = RowTexts(index, question)
@@ -96,17 +96,22 @@ class GraphTools:
 
     def find(self, text: str) -> list[tuple[Entity, float, str]]:
         """Find nodes by exact name, then by cosine with name and description; at most `k`, with score and reason."""
-        if text not in self._found:
-            self._found[text] = self._nearest(text)
+        self.find_each([text])
         return self._found[text]
 
-    def _nearest(self, text: str) -> list[tuple[Entity, float, str]]:
-        named = self._index.entities_named([text]).get(text, []) if self._exact_names else []
-        found = dict.fromkeys(named, (1.0, "bears this name"))
-        for hit in self._index.search_entities(embed_names([text], self._models)[0], self._k):
-            found.setdefault(hit.n, (hit.score, f"cosine {hit.score:.3f}"))
-        entities = zip(self._entities(list(found)), found.values(), strict=True)
-        return [(e, score, reason) for e, (score, reason) in entities if e.chunks][: self._k]
+    def find_each(self, texts: Sequence[str]) -> None:
+        """Find the nodes of several texts with one search, for `find`."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._found]
+        if not new:
+            return
+        named = self._index.entities_named(new) if self._exact_names else {}
+        near = self._index.search_each("entity_vectors", embed_names(new, self._models), [self._k] * len(new))
+        for text, hits in zip(new, near, strict=True):
+            found = dict.fromkeys(named.get(text, []), (1.0, "bears this name"))
+            for hit in hits:
+                found.setdefault(hit.n, (hit.score, f"cosine {hit.score:.3f}"))
+            entities = zip(self._entities(list(found)), found.values(), strict=True)
+            self._found[text] = [(e, score, reason) for e, (score, reason) in entities if e.chunks][: self._k]
 
     def run(self, act: AgentAction, step: int) -> str:
         """Run one action and return the observation, which also reports errors."""
@@ -243,15 +248,17 @@ class GraphTools:
         if len(cited) > _MANY_SOURCES:
             said = dict.fromkeys(d.chunk for d in entity.descriptions)
             cited = tuple(dict.fromkeys([*said, *cited[:_MANY_SOURCES]]))
-        chunks = self._index.chunks_by_id(cited)
-        shared = [len(shared_stems(self._asked, c.text)) for c in chunks]
-        order = sorted(range(len(chunks)), key=lambda i: (-shared[i], i))[: self._sources]
+        texts = self._index.store.documents.texts_of(cited)
+        shared = dict(zip(texts, self._asked.of(list(texts.values())), strict=True))
+        best = sorted(shared, key=lambda chunk: -shared[chunk])[: self._sources]  # sorting is stable
+        n_asked = len(self._asked.stems)
+        chunks = self._index.chunks_by_id(best)
         return list(
             chunk_evidence(
-                [chunks[i] for i in order],
-                [float(shared[i]) for i in order],
-                [f"{why}: holds {shared[i]} of the question's {len(self._asked)} words" for i in order],
-                self._index.headings([chunks[i].document for i in order]),
+                chunks,
+                [float(shared[chunk]) for chunk in best],
+                [f"{why}: holds {shared[chunk]} of the question's {n_asked} words" for chunk in best],
+                self._index.headings([c.document for c in chunks]),
             )
         )
 

@@ -157,11 +157,13 @@ def rank_by_statements(
     if asked is None:
         asked = StemCounts(content_stems(question))
     listed = list(rows)
+    named = [asked.stems & content_stem_set(_names(row, names or {})) for row in listed]
     # All at once, which is faster than row by row.
-    asked.look_through(d.text for row in listed for d in row.descriptions)
+    asked.look_through(
+        (of_names, [d.text for d in row.descriptions]) for of_names, row in zip(named, listed, strict=True)
+    )
     n_words: dict[str, int] = {}
-    for row in listed:
-        of_names = asked.stems & content_stem_set(_names(row, names or {}))
+    for of_names, row in zip(named, listed, strict=True):
         counts = asked.of([d.text for d in row.descriptions], without=of_names)
         if not of_names and not any(counts):
             continue

@@ -7,7 +7,7 @@ from polygraph.prompts import neutralize
 from polygraph.records import Cut, Evidence, EvidenceKind
 from polygraph.text.tokens import count_tokens, truncate
 
-_HEAD_TOKENS = 4
+HEAD_TOKENS = 4
 """Upper bound for the number in brackets and the line break around each item."""
 _MIN_TOKENS = 24
 """A first item that does not fit is shortened only if at least this much of it can stay."""
@@ -88,7 +88,7 @@ def fitting_counts(counts: Iterable[int], max_tokens: int) -> int:
     """Count as `fitting` does texts with so many tokens each."""
     taken = 0
     for count in counts:
-        max_tokens -= count + _HEAD_TOKENS
+        max_tokens -= count + HEAD_TOKENS
         if max_tokens < 0:
             break
         taken += 1
@@ -117,13 +117,13 @@ def _take(items: Sequence[Evidence], budget: int, counts: Mapping[str, int]) -> 
     taken: list[Evidence] = []
     cost = 0
     for item in items:
-        n = _tokens(item, counts) + _HEAD_TOKENS
+        n = _tokens(item, counts) + HEAD_TOKENS
         if cost + n > budget:
-            room = budget - cost - _HEAD_TOKENS
+            room = budget - cost - HEAD_TOKENS
             if not taken and room >= _MIN_TOKENS:
                 text = truncate(item.text, room)
                 taken.append(replace(item, text=text, why=f"{item.why}; shortened to {room} tokens"))
-                cost += room + _HEAD_TOKENS
+                cost += room + HEAD_TOKENS
             break
         taken.append(item)
         cost += n

@@ -99,7 +99,7 @@ class RowTexts:
 
     def _written_entities(self, entities: Sequence[Entity]) -> Iterator[tuple[str, bool]]:
         self._read_dates_of(entities)
-        self._look_through(entities)
+        self._look_through(entities, [[entity.name] for entity in entities])
         for entity in entities:
             name = distinct_name(entity.name, entity.id)
             if entity.type:
@@ -109,26 +109,25 @@ class RowTexts:
 
     def _written_relations(self, relations: Sequence[Relation]) -> Iterator[tuple[str, bool]]:
         names = self.names([end for r in relations for end in (r.source, r.target)])
+        both_ends = [(names.get(r.source, r.source), names.get(r.target, r.target)) for r in relations]
         self._read_dates_of(relations)
-        self._look_through(relations)
-        for r in relations:
-            ends = names.get(r.source, r.source), names.get(r.target, r.target)
+        self._look_through(relations, both_ends)
+        for r, ends in zip(relations, both_ends, strict=True):
             head = statements(r.predicates[:_PREDICATES], *ends)
             if not head:
                 about = f" ({'; '.join(r.keywords[:_PREDICATES])})" if r.keywords else ""
                 head = f"{ends[0]} and {ends[1]}{about}:"
             yield self._row(head, r, ends)
 
-    def _look_through(self, rows: Sequence[Entity | Relation]) -> None:
+    def _look_through(self, rows: Sequence[Entity | Relation], names: Sequence[Sequence[str]]) -> None:
         """Look for the words of the question in what is said of the rows that are too long, all at once."""
         room = self._max_tokens * _CHARACTERS_PER_TOKEN[0]
         self.asked.look_through(
-            d.text
-            for row in rows
+            (_stems_of(of_row), [d.text for d in row.descriptions])
+            for row, of_row in zip(rows, names, strict=True)
             # Of more, some are compared, which are chosen row by row.
             if 1 < len(row.descriptions) <= _MAX_COMPARED
             and sum([len(d.text) for d in row.descriptions]) > room
-            for d in row.descriptions
         )
 
     def names(self, ids: Sequence[str]) -> Mapping[str, str]:
@@ -167,7 +166,7 @@ class RowTexts:
         if sum(costs) <= room:
             return self._dated(descriptions), False
         # The words of the name do not count, since all descriptions are about it.
-        of_names = [stem for name in names for stem in content_stems(name)]
+        of_names = _stems_of(names)
         turns = in_turns(descriptions)[:_MAX_COMPARED]
         counts = self.asked.of([descriptions[n].text for n in turns], without=of_names)
         shared = dict(zip(turns, counts, strict=True))
@@ -244,6 +243,10 @@ class RowTexts:
         if missing:
             found = self._index.dates(list(missing.values()))
             self._dates |= {chunk: found.get(document, "") for chunk, document in missing.items()}
+
+
+def _stems_of(names: Sequence[str]) -> list[str]:
+    return [stem for name in names for stem in content_stems(name)]
 
 
 def _cut(text: str) -> str:

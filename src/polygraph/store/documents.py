@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from polygraph.records import Chunk, Document, Json, Table, Window
+from polygraph.records import Chunk, Document, Json, Span, Table, Window
 from polygraph.store.serialization import chunk_of, dump, load
 from polygraph.store.sql import SqlConnection
 from polygraph.text.passage import Heading, date_of, with_heading
@@ -90,6 +90,11 @@ class DocumentTables:
         found = self._db.by_key(query, documents, lambda row: row)
         # Most documents have no field of that name.
         return {i: date_of(load(metadata)) if "date" in metadata.casefold() else "" for i, metadata in found}
+
+    def has_dates(self) -> bool:
+        """Tell whether some document may have a date: False only if `dates` has none for any document."""
+        query = f"SELECT 1 FROM documents {self._by_headings} WHERE lower(metadata) LIKE '%date%' LIMIT 1"  # noqa: S608
+        return bool(self._db.rows(query))
 
     @cached_property
     def _by_headings(self) -> str:
@@ -245,6 +250,12 @@ class DocumentTables:
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id; unknown ids are left out."""
         return dict(self._db.by_key("SELECT id, text FROM chunks WHERE id IN", ids, lambda row: row))
+
+    def spans_of(self, ids: Sequence[str]) -> dict[str, Span]:
+        """Return the spans of some whole chunks by id; unknown ids are left out."""
+        query = 'SELECT id, document, start, "end" FROM chunks WHERE id IN'
+        found = self._db.by_key(query, ids, lambda row: row)
+        return {i: Span(document, i, start, end) for i, document, start, end in found}
 
     def chunk_rows(self, ids: Sequence[str] | None = None) -> dict[str, int]:
         """Return row numbers by chunk id: of all chunks by row, or of some in the order asked for."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import distinct, members
+from polygraph.arrays import distinct, largest, members
 from polygraph.graph.csr import Graph
 from polygraph.store.protocol import GraphReader
 
@@ -130,23 +130,32 @@ class GraphArrays:
         rows = np.asarray(self.relation_rows[begin:end], dtype=np.int64)
         if len(rows) > most:
             # The other ends ascend: of equals, the lower ones are sources, and come first.
-            best = np.lexsort((others, -np.asarray(self.graph.weights[begin:end])))[:most]
+            best = largest(np.asarray(self.graph.weights[begin:end]), most)
             rows, others = rows[best], others[best]
         order = np.argsort(rows)
         return rows[order], others[order]
 
     # --- triples ------------------------------------------------------------------------------------
 
-    def triples_at(self, entities: Sequence[int]) -> NDArray[np.int64]:
-        """Return the rows of the triples that have some entities at either end, ascending."""
+    def triples_at(
+        self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
+    ) -> NDArray[np.int64]:
+        """Return the rows of the triples that have some entities at some ends, ascending."""
         some = np.array(list(dict.fromkeys(entities)), dtype=np.int32)
+        found: list[NDArray[Any]] = [np.zeros(0, dtype=np.int64)]
+        if "source" in ends:
+            found += [np.arange(*bounds) for bounds in zip(*self._of_source(some), strict=True)]
+        if "target" in ends:
+            found += self._of_target(some)
+        return distinct(np.concatenate(found))
+
+    def _of_target(self, some: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+        """Return the rows of the triples of each object."""
         order, targets = self.triples_by_target, self.triple_targets
         none, every = np.zeros(len(some), dtype=np.int64), np.full(len(some), len(order), dtype=np.int64)
         begin = _lower_bound(lambda at: targets[order[at]], none, every, some)
         end = _lower_bound(lambda at: targets[order[at]], begin, every, some + 1)
-        stated = [np.arange(*bounds) for bounds in zip(*self._of_source(some), strict=True)]
-        of_target = [np.asarray(order[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
-        return distinct(np.concatenate([np.zeros(0, dtype=np.int64), *stated, *of_target]))
+        return [np.asarray(order[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
 
     def _of_source(self, entities: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first row of the triples of each subject, and the one behind the last."""
@@ -165,7 +174,7 @@ class GraphArrays:
         bounds = np.stack((first, last), axis=1).reshape(-1)
         return distinct(members(bounds, np.arange(0, len(bounds), 2))[0])
 
-    def ends_of(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
+    def ends_of(self, rows: Sequence[int] | NDArray[np.int64]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
         some = np.array(rows, dtype=np.int64)
         some = some[(some >= 0) & (some < len(self.triple_sources))]
@@ -173,9 +182,8 @@ class GraphArrays:
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def strongest_triples(self, rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        """Return the `most` strongest of some triples, ties by row; ascending."""
-        weights = np.asarray(self.triple_weights[rows])
-        return np.sort(rows[np.lexsort((rows, -weights))[:most]])
+        """Return the `most` strongest of some triples, given ascending, ties by row; ascending."""
+        return np.asarray(rows[largest(np.asarray(self.triple_weights[rows]), most)])
 
 
 def _lower_bound(

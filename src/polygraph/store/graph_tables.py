@@ -441,6 +441,15 @@ class GraphTables:
         query = f"SELECT n, {self._db.dialect.list_length('descriptions')} FROM relations WHERE n IN"  # noqa: S608
         return dict(self._db.by_key(query, rows, lambda row: row))
 
+    def relation_heads(self, rows: Sequence[int]) -> list[tuple[str, float]]:
+        """Return id and weight of some relations by row, in the order asked for; nothing else of them is read."""
+        query = (
+            "SELECT r.n, s.id, t.id, r.weight FROM relations r "
+            "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target WHERE r.n IN"
+        )
+        found = self._db.by_key(query, rows, lambda row: row)
+        return [(f"{source} | {target}", weight) for _, source, target, weight in found]
+
     def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
         """Return relations with one of their descriptions each, see `store.protocol.GraphReader`."""
         query = (

@@ -29,6 +29,7 @@ from polygraph.records import (
     Json,
     Relation,
     Report,
+    Span,
     Table,
     Triple,
     Window,
@@ -167,8 +168,14 @@ class DocumentReader(Protocol):
         Tokens are those of `text.tokens.count_tokens`. A chunk without a stored count is left out.
         """
 
+    def has_dates(self) -> bool:
+        """Tell whether some document may have a date: False only if `dates` has none for any document."""
+
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id."""
+
+    def spans_of(self, ids: Sequence[str]) -> dict[str, Span]:
+        """Return the spans of some whole chunks by id; their texts are not read."""
 
     def chunk_rows(self, ids: Sequence[str] | None = None) -> dict[str, int]:
         """Return row numbers by chunk id: of all chunks by row, or of some."""
@@ -382,6 +389,9 @@ class GraphReader(Protocol):
 
     def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """Return the number of descriptions of some relations by row, without reading their texts."""
+
+    def relation_heads(self, rows: Sequence[int]) -> list[tuple[str, float]]:
+        """Return id and weight of some relations by row, in the order asked for; nothing else of them is read."""
 
     def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
         """Return relations with one of their descriptions each, without keywords, chunks and summary.

@@ -26,7 +26,7 @@ from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import GRAPH_FILE, up_to_date
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.protocol import EntityOutline, StoreReader
-from polygraph.store.vectors import Hit, VectorIndex, VectorSearch, top
+from polygraph.store.vectors import Hit, Nearest, VectorIndex, VectorSearch, top
 from polygraph.text.passage import Heading
 from polygraph.text.tokens import count_tokens
 
@@ -35,6 +35,8 @@ _CHUNKS_KEPT = 4_000
 _NUMBERS_KEPT = 50_000
 """Chunks whose numbers are known, entities whose ids are, dates, relations of entities, and numbers of descriptions: a
 few megabytes each."""
+_UNDATED = 4_000
+"""Documents without a date after which it is worth looking through all of them once for one with a date."""
 _HUB_DEGREE = 1_000
 """Neighbours of an entity that is in too many passages to read all of their ids."""
 _STATEMENTS_KEPT = 60_000
@@ -193,9 +195,7 @@ class Snapshot:
 
     def spans(self, ids: Iterable[str]) -> dict[str, Span]:
         """Return the spans of whole chunks by id, each once, in the order asked for; unknown ids are left out."""
-        return self._kept.spans.read(
-            ids, lambda some: {c.id: Span(c.document, c.id, c.start, c.end) for c in self.chunks_by_id(some)}
-        )
+        return self._kept.spans.read(ids, self.store.documents.spans_of)
 
     def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
         """Return the tables of some documents by id; documents without any, or outside the filter, are left out."""
@@ -224,7 +224,19 @@ class Snapshot:
 
     def dates(self, documents: Sequence[str]) -> dict[str, str]:
         """Return the dates of documents by id, empty if they have none; nothing else of them is read."""
-        return self._kept.dates.read(documents, self.store.documents.dates)
+        kept = self._kept
+        if kept.has_dates is None and kept.n_undated >= _UNDATED:
+            kept.has_dates = self.store.documents.has_dates()
+        if kept.has_dates is False:
+            return dict.fromkeys(documents, "")
+        return kept.dates.read(documents, self._read_dates)
+
+    def _read_dates(self, documents: Sequence[str]) -> dict[str, str]:
+        found = self.store.documents.dates(documents)
+        self._kept.n_undated += len(found)
+        if any(found.values()):
+            self._kept.has_dates = True
+        return found
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""
@@ -233,6 +245,10 @@ class Snapshot:
     def search_chunks(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best chunks by cosine with a unit vector of shape ``(dimension,)``."""
         return self._vectors("chunk_vectors").search(vector, k, self._filter.chunks)
+
+    def nearest_chunks(self, vector: Vectors, k: int) -> Nearest:
+        """Return what `search_chunks` does, as arrays."""
+        return self._vectors("chunk_vectors").nearest(vector, k, self._filter.chunks)
 
     def approximates_chunks(self, k: int) -> bool:
         """Tell whether `search_chunks` for `k` chunks costs less than `chunk_scores`: it reads less."""
@@ -561,6 +577,8 @@ class Snapshot:
         self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
     ) -> list[tuple[int, int, int]]:
         """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
+        if self._arrays is not None:
+            return self._arrays.ends_of(self._arrays.triples_at(entities, ends=ends))
         return self.store.graph.triples_at(entities, ends=ends)
 
     def triple_rows_at(self, entities: Sequence[int]) -> NDArray[np.int64]:
@@ -745,6 +763,10 @@ class _Kept:
         self.spans = KeptRows[str, Span](_NUMBERS_KEPT)
         self.headings = KeptRows[str, Heading](_CHUNKS_KEPT)
         self.dates = KeptRows[str, str](_NUMBERS_KEPT)
+        self.has_dates: bool | None = None
+        """Whether some document has a date; None as long as it is not known."""
+        self.n_undated = 0
+        """Documents that were read without finding a date."""
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
         self.entity_ids = KeptRows[int, str](_NUMBERS_KEPT)
         self.names = KeptRows[str, str](_STATEMENTS_KEPT)

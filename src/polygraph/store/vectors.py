@@ -43,6 +43,29 @@ class Hit(NamedTuple):
     score: float
 
 
+class Nearest(NamedTuple):
+    """The rows that a search found, best first, as arrays: of thousands, tuples would cost more than the search."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, scores: NDArray[np.floating], k: int, rows: NDArray[np.int64] | None = None) -> "Nearest":
+        """Return the `k` best of some scores, as `top` does.
+
+        Args:
+            scores: of the rows.
+            k: how many.
+            rows: ascending; default: all.
+        """
+        order, best = _best(scores, k)
+        return cls(order if rows is None else rows[order], best)
+
+    def hits(self) -> list[Hit]:
+        """Return them one by one."""
+        return list(map(Hit, self.rows.tolist(), self.scores.tolist()))
+
+
 def top(scores: NDArray[np.floating], k: int) -> list[Hit]:
     """Return the `k` best rows, score descending, then row; rows with score ``-inf`` are left out.
 
@@ -51,9 +74,13 @@ def top(scores: NDArray[np.floating], k: int) -> list[Hit]:
     >>> top(np.array([0.5, 0.9, 0.5]), 2)
     [Hit(n=1, score=0.9), Hit(n=0, score=0.5)]
     """
+    return Nearest.of(scores, k).hits()
+
+
+def _best(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     k = min(k, len(scores))
     if k <= 0:
-        return []
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
     rounded = np.round(scores, _DECIMALS)
     if k < len(rounded):
         # Keep everything that ties with the k-th, so that the cut does not depend on the partition.
@@ -65,7 +92,7 @@ def top(scores: NDArray[np.floating], k: int) -> list[Hit]:
     order = order[np.isfinite(rounded[order])]
     # A float32 is written out by its shortest decimal form, which rounding in double precision gives.
     best = np.round(rounded[order].astype(np.float64), _DECIMALS)
-    return [Hit(n, score) for n, score in zip(order.tolist(), best.tolist(), strict=True)]
+    return order.astype(np.int64, copy=False), np.asarray(best, dtype=np.float64)
 
 
 class Rows(Protocol):
@@ -102,6 +129,9 @@ class VectorSearch(Protocol):
 
     def search(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
         """Return the `k` nearest rows, of those that are allowed, by exact cosine (see `top`)."""
+
+    def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
+        """Return what `search` does, as arrays."""
 
     def search_each(
         self, vectors: Vectors, ks: Sequence[int], allowed: NDArray[np.bool_] | None = None
@@ -174,7 +204,11 @@ class VectorIndex:
         With codes, a few of the nearest may be missing. With a filter none is missed that would be found without it:
         where too few of the best rows by their codes are allowed, all allowed rows are compared.
         """
-        (found,) = self.search_each(vector[None], [k], allowed)
+        return self.nearest(vector, k, allowed).hits()
+
+    def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
+        """Return what `search` does, as arrays."""
+        (found,) = self._nearest_of_each(vector[None], [k], allowed)
         return found
 
     def search_each(
@@ -187,18 +221,24 @@ class VectorIndex:
             ks: how many rows each vector wants.
             allowed: rows that may be found; None for all.
         """
-        found: list[list[Hit]] = [[] for _ in ks]
+        return [found.hits() for found in self._nearest_of_each(vectors, ks, allowed)]
+
+    def _nearest_of_each(
+        self, vectors: Vectors, ks: Sequence[int], allowed: NDArray[np.bool_] | None
+    ) -> list[Nearest]:
+        found: dict[int, Nearest] = {}
         compared: list[int] = []
         for n, (vector, k) in enumerate(zip(vectors, ks, strict=True)):
             some = self._candidates(vector, k, allowed)
             if some is None:
                 compared.append(n)
             else:
-                found[n] = [Hit(int(some[hit.n]), hit.score) for hit in top(self.scores_of(vector, some), k)]
+                found[n] = Nearest.of(self.scores_of(vector, some), k, some)
         if compared:
             for n, scores in zip(compared, self._rows.scores(vectors[compared]), strict=True):
-                found[n] = top(scores if allowed is None else np.where(allowed, scores, -np.inf), ks[n])
-        return found
+                within = scores if allowed is None else np.where(allowed, scores, -np.inf)
+                found[n] = Nearest.of(within, ks[n])
+        return [found[n] for n in range(len(ks))]
 
     def is_approximate(self, k: int) -> bool:
         """Tell whether a search for `k` rows without a filter uses codes, rather than compare all rows."""

@@ -159,7 +159,9 @@ class StemCounts:
 
     def __init__(self, stems: Collection[str]) -> None:
         self._bits = {stem: 1 << n for n, stem in enumerate(dict.fromkeys(stems))}
+        self._every = (1 << len(self._bits)) - 1
         self._found: dict[str, int] = {}
+        """For each text the bits of the stems that it has, and above them those of the stems that were looked for."""
 
     @property
     def stems(self) -> KeysView[str]:
@@ -168,27 +170,50 @@ class StemCounts:
 
     def of(self, texts: Sequence[str], *, without: Collection[str] = ()) -> list[int]:
         """Return for each of some texts how many of the stems it has, but for some of them."""
-        if not self._bits:
+        found, wanted = self._found, self._every & ~self._mask(without)
+        if not wanted:
             return [0] * len(texts)
-        found, bits = self._found, self._bits
-        try:
-            there = [found[text] for text in texts]
-        except KeyError:
-            self.look_through(texts)
-            there = [found[text] for text in texts]
-        left_out = sum({bits[stem] for stem in without if stem in bits})
-        if not left_out:
-            return [some.bit_count() for some in there]
-        return [(some & ~left_out).bit_count() for some in there]
+        looked_for = wanted << len(self._bits)
+        there = [found.get(text, 0) for text in texts]
+        for some in there:
+            if some & looked_for != looked_for:
+                self._look_for(wanted, texts)
+                there = [found[text] for text in texts]
+                break
+        return [(some & wanted).bit_count() for some in there]
 
-    def look_through(self, texts: Iterable[str]) -> None:
-        """Look for the stems in texts that will be asked for; all at once is several times faster than a few."""
-        found = self._found
-        if self._bits and (new := [text for text in dict.fromkeys(texts) if text not in found]):
-            found.update(zip(new, self._stems_in(new), strict=True))
+    def look_through(self, texts: Iterable[tuple[Collection[str], Iterable[str]]]) -> None:
+        """Look for the stems in texts that will be asked for; all at once is several times faster than a few.
 
-    def _stems_in(self, texts: Sequence[str]) -> list[int]:
-        """Return for each of some texts the bits of the stems that it has."""
+        Args:
+            texts: groups, each with the stems that will be left out of its counts. A name stands in most of what is
+                said of it, and finding it there would take most of the time.
+        """
+        groups: dict[int, list[str]] = {}
+        for without, some in texts:
+            groups.setdefault(self._every & ~self._mask(without), []).extend(some)
+        for wanted, group in groups.items():
+            self._look_for(wanted, group)
+
+    def _mask(self, stems: Collection[str]) -> int:
+        mask, bits = 0, self._bits
+        for stem in stems:
+            mask |= bits.get(stem, 0)
+        return mask
+
+    def _look_for(self, wanted: int, texts: Iterable[str]) -> None:
+        """Look for some stems, given by their bits, in texts in which they were not looked for."""
+        found, n = self._found, len(self._bits)
+        groups: dict[int, list[str]] = {}
+        for text in dict.fromkeys(texts):
+            if new := wanted & ~(found.get(text, 0) >> n):
+                groups.setdefault(new, []).append(text)
+        for new, group in groups.items():
+            for text, bits in zip(group, self._stems_in(group, new), strict=True):
+                found[text] = found.get(text, 0) | new << n | bits
+
+    def _stems_in(self, texts: Sequence[str], wanted: int) -> list[int]:
+        """Return for each of some texts the bits of those of some stems that it has."""
         bits = [0] * len(texts)
         # All texts are looked through at once, since most have none of the stems. No word goes beyond the end of its
         # line.
@@ -201,6 +226,8 @@ class StemCounts:
             joined = "\n".join(folded)
         ends = list(accumulate([len(text) + 1 for text in folded]))
         for stem, bit in self._bits.items():
+            if not bit & wanted:
+                continue
             root = stem[:-1] or stem
             at = joined.find(root)
             while at >= 0:

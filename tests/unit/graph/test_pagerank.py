@@ -184,6 +184,24 @@ def test_edges_of_several_kinds_bring_their_scores_together_and_the_first_of_equ
     assert came[0].contribution[0] == pytest.approx(0.85 * p[0] * 3 / 4)
 
 
+def test_the_sum_of_the_weights_at_a_hub_is_read_once(monkeypatch):
+    plain = Graph.from_edges(9, [0] * 8, range(1, 9), [1.0] * 8)
+    heavy = Graph.from_edges(9, [0, 0, 1], [1, 2, 2], [0.5, 2.0, 4.0])
+    net = Network((EdgeKind(plain, 0.25, weighted=False), EdgeKind(heavy, 2.0)))
+    monkeypatch.setattr(pagerank_module, "_LARGEST", 0)
+    monkeypatch.setattr(pagerank_module, "_HUB", 5)
+    read = []
+    edges_at = Network.edges_at
+    monkeypatch.setattr(
+        Network, "edges_at", lambda self, some: read.append(some.tolist()) or edges_at(self, some)
+    )
+    for _ in range(2):
+        # By hand: 8 / 4 + 2 * 2.5; 1 / 4 + 2 * 4.5; 1 / 4 + 2 * 6; 1 / 4.
+        assert net.strengths(np.array([3, 0, 2, 1, 0])).tolist() == [0.25, 7.0, 12.25, 9.25, 7.0]
+    # Edges of one weight are counted, not read.
+    assert read == [[1, 2, 3], [0], [1, 2, 3]]
+
+
 def test_a_path_leads_from_the_start_to_the_vertex():
     net = network(5, [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0), (0, 4, 1.0)])
     found = walk(net, [0], [1.0], tolerance=1e-12, damping=0.5)

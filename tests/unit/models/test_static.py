@@ -62,6 +62,14 @@ def test_hashing_sees_parts_of_words_and_any_script() -> None:
     assert vectors[3] @ vectors[4] > 0.15
 
 
+def test_texts_that_are_hashed_together_have_the_vectors_of_each_alone() -> None:
+    texts = [*TEXTS, "", "the the of the sea", "?", "a", "sea sea 12 12"] * 20
+    embedder = HashEmbedder()
+    assert embedder.embed(texts, "document").tobytes() == b"".join(
+        embedder.embed([text], "document").tobytes() for text in texts
+    )
+
+
 def test_the_name_says_that_hashing_knows_no_meaning() -> None:
     assert "spelling" in HashEmbedder().name
 

@@ -49,6 +49,23 @@ def tools(index, **changes):
     return GraphTools(QUESTION, index, hashed_models(None), **options)
 
 
+def test_nodes_of_several_texts_are_found_by_one_search(index, monkeypatch):
+    alone = tools(index, k=2)
+    expected = [alone.find(text) for text in ("Ada", "the repairs")]
+    searches = []
+    search = Snapshot.search_each
+
+    def counted(self, layer, vectors, ks):
+        searches.append(len(ks))
+        return search(self, layer, vectors, ks)
+
+    monkeypatch.setattr(Snapshot, "search_each", counted)
+    both = tools(index, k=2)
+    both.find_each(["Ada", "the repairs", "Ada"])
+    assert [both.find(text) for text in ("Ada", "the repairs")] == expected
+    assert searches == [2]
+
+
 def agent(*steps):
     """A model that takes these steps, one after the other, and then repeats the last."""
 

@@ -11,7 +11,7 @@ from polygraph.retrieve import METHODS
 from polygraph.retrieve.methods.hipporag import HippoRAG
 from polygraph.retrieve.row_texts import fact_statements
 from polygraph.store.snapshot import Snapshot
-from polygraph.store.vectors import Hit
+from polygraph.store.vectors import Nearest
 from polygraph.tasks.filter_facts import parse_fact_choice, relevant_facts
 from polygraph.testing import WordEmbedder, scripted_chat
 
@@ -287,17 +287,19 @@ def test_passages_that_seed_the_walk_are_found_by_codes_where_there_are_some(ind
     asked: list[int] = []
     vector = np.asarray(WORDS.embed(["ada funds cyra"], "query")[0])
 
-    def search(self, query, k):
+    def nearest(self, query, k):
         asked.append(k)
         scores = self.chunk_scores(query)
-        return [Hit(int(n), float(scores[n])) for n in np.lexsort((np.arange(4), -scores))[:k]]
+        rows = np.lexsort((np.arange(4), -scores))[:k]
+        return Nearest(rows, scores[rows].astype(np.float64))
 
     for seed_passages in (1, 2, 3):
         method = HippoRAG(seed_passages=seed_passages)
         rows, priors = method._priors(vector, index)
         with monkeypatch.context() as patch:
             patch.setattr(Snapshot, "approximates_chunks", lambda _self, k: k <= 3)
-            patch.setattr(Snapshot, "search_chunks", search)
+            patch.setattr(Snapshot, "nearest_chunks", nearest)
+            patch.setattr(Snapshot, "search_chunks", lambda self, query, k: nearest(self, query, k).hits())
             found, weights = method._priors(vector, index)
         assert found.tolist() == rows.tolist()
         assert weights.tolist() == pytest.approx(priors.tolist())

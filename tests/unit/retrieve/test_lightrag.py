@@ -7,6 +7,7 @@ import pytest
 
 from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
+from polygraph.retrieve.dual_level import RelationReader
 from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_statements
 from polygraph.retrieve.methods.lightrag import LightRAG
 from polygraph.testing import WordEmbedder, scripted_chat
@@ -254,3 +255,12 @@ def test_a_question_about_the_whole_collection_asks_a_model_for_an_overview(inde
     broad = "Which funds recur throughout these papers?"
     assert (form(broad, scripted_chat()), form(QUESTION, scripted_chat())) == ("overview", "cited")
     assert form(broad, None) == "cited"
+
+
+def test_the_first_relations_are_traced_by_id_and_weight_without_their_texts(index):
+    rows = list(range(index.store.count("relations")))[::-1]
+    whole = index.relations(rows)
+    expected = [(whole[n].id, whole[n].weight) for n in rows]
+    assert RelationReader(index).heads(rows) == expected
+    within = index.where({"id": "*"})
+    assert RelationReader(within).heads(rows) == expected

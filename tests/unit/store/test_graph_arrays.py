@@ -105,6 +105,9 @@ def test_descriptions_are_counted_as_in_the_tables(arrays, store):
 def test_triples_at_entities_and_between_them_are_those_of_the_tables(arrays, store):
     for entities in ([7], [0, 29], [3, 3, 4], list(range(N)), []):
         assert arrays.triples_at(entities).tolist() == store.graph.triple_rows_at(entities)
+        for some in (["source"], ["target"], ["source", "target"]):
+            found = arrays.ends_of(arrays.triples_at(entities, ends=some))
+            assert found == store.graph.triples_at(entities, ends=some)
     ends = {n: (a, b) for n, a, b in store.graph.triples_at(list(range(N)), ends=["source"])}
     for pairs in ([(7, 1)], [(1, 7), (7, 1), (2, 29)], [(5, 5)], []):
         wanted = {frozenset(pair) for pair in pairs}

@@ -33,6 +33,20 @@ def test_search_agrees_with_a_plain_sort(tmp_path):
     assert found[0].n == 17
 
 
+def test_the_nearest_come_as_arrays_and_one_by_one(tmp_path):
+    rng = np.random.default_rng(8)
+    index = saved(tmp_path / "v", rng.normal(size=(60, 8)).astype(np.float32))
+    vectors, allowed = index.rows(np.array([3, 9])), np.arange(60) % 2 == 1
+    for k in (0, 1, 7, 99):
+        for some in (None, allowed):
+            each = index.search_each(vectors, [k, k], some)
+            for vector, hits in zip(vectors, each, strict=True):
+                found = index.nearest(vector, k, some)
+                assert [Hit(*pair) for pair in zip(*(part.tolist() for part in found), strict=True)] == hits
+                assert hits == found.hits() == index.search(vector, k, some)
+                assert len(hits) == min(k, 60 if some is None else 30)
+
+
 def test_rows_outside_the_filter_are_never_returned(tmp_path):
     matrix = np.eye(4, dtype=np.float32)
     allowed = np.array([False, True, False, True])

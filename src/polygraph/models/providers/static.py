@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ MAX_CHARS = 400_000
 """Characters of a text that are read."""
 _BATCH = 256
 """Texts that are tokenized together, on all cores."""
+_SUMMED = 64
+"""Texts whose hashed features are summed together."""
+_NO_PLACES, _NO_WEIGHTS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 class WordLlamaEmbedder:
@@ -180,21 +183,35 @@ class HashEmbedder:
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:  # noqa: ARG002  one way for all kinds
         """Return unit vectors, shape ``(len(texts), 256)``; a text without words is all zeros."""
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for i, text in enumerate(texts):
+        for at in range(0, len(texts), _SUMMED):
+            some = texts[at : at + _SUMMED]
+            result[at : at + len(some)] = _unit(self._sums(some))
+        return result
+
+    def _sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the sums of the features of texts, shape ``(len(texts), 256)``."""
+        places, weighted = [_NO_PLACES], [_NO_WEIGHTS]
+        n_features = []
+        for text in texts:
             words = Counter(_words(text))
-            if not words:
-                continue
-            places, weighted = [], []
+            n = 0
             # Sorted, because a sum depends on its order.
             for word in sorted(words):
-                where, signs = _features(word)
-                # Short words are mostly function words, and ten repetitions do not make a word ten times as important.
-                repeated = 1.0 + np.log(words[word]) if words[word] > 1 else 1.0
-                places.append(where)
-                weighted.append(repeated * (0.2 if len(word) <= 3 and word.isalpha() else 1.0) * signs)
-            sums = np.bincount(np.concatenate(places), np.concatenate(weighted), self.dimension)
-            result[i] = _unit(np.asarray(sums, dtype=np.float64))
-        return result
+                features = _features(word)
+                places.append(features.places)
+                if words[word] == 1:
+                    weighted.append(features.weights)
+                else:
+                    # Ten repetitions do not make a word ten times as important.
+                    repeated = (1.0 + np.log(words[word])) * features.factor
+                    weighted.append(repeated * features.signs)
+                n += len(features.places)
+            n_features.append(n)
+        owner = np.repeat(np.arange(len(texts)) * self.dimension, n_features)
+        sums = np.bincount(
+            owner + np.concatenate(places), np.concatenate(weighted), len(texts) * self.dimension
+        )
+        return np.asarray(sums, dtype=np.float64).reshape(len(texts), self.dimension)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the words of each text."""
@@ -205,9 +222,22 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text[:MAX_CHARS].lower())
 
 
+class _Features(NamedTuple):
+    """A word and its n-grams."""
+
+    places: NDArray[np.int64]
+    """Dimension of each."""
+    signs: NDArray[np.float64]
+    """Sign of each, times its share."""
+    factor: float
+    """Of the word among others."""
+    weights: NDArray[np.float64]
+    """`signs` times `factor`."""
+
+
 @lru_cache(maxsize=16_384)
-def _features(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the dimensions and signed weights of a word and its n-grams."""
+def _features(word: str) -> _Features:
+    """Return the features of a word."""
     padded = f"<{word[:40]}>"
     groups = [padded[i : i + n] for n in (3, 4, 5) for i in range(len(padded) - n + 1)]
     # The word weighs as much as all its n-grams together, so that an exact match counts most.
@@ -219,9 +249,11 @@ def _features(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     places = np.asarray([value % 256 for value in hashes], dtype=np.int64)
     signs = np.asarray([1.0 if value >> 63 else -1.0 for value in hashes])
     signs[1:] *= share
-    return places, signs
+    # Short words are mostly function words.
+    factor = 0.2 if len(word) <= 3 and word.isalpha() else 1.0
+    return _Features(places, signs, factor, factor * signs)
 
 
-def _unit(vector: NDArray[np.float64]) -> NDArray[np.float32]:
-    length = np.sqrt((vector * vector).sum())
-    return (vector / (length if length > 0 else 1.0)).astype(np.float32)
+def _unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    lengths = np.sqrt((rows * rows).sum(axis=-1, keepdims=True))
+    return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)

@@ -385,8 +385,8 @@ def _descriptions(parts: Sequence[_Part], index: Snapshot) -> tuple[Evidence, ..
 
 def _traced(parts: Sequence[_Part], index: Snapshot) -> list[Step]:
     def matched(hits: Sequence[Hit]) -> list[Json]:
-        entities = index.entities([h.n for h in hits])
-        return [[e.id, round(h.score, 6)] for e, h in zip(entities, hits, strict=True)]
+        ids = index.ids_by_row([h.n for h in hits])
+        return [[ids[h.n], round(h.score, 6)] for h in hits]
 
     return [
         Step(name="weak", value=[[p.label, matched(p.weak)] for p in parts]),

@@ -185,6 +185,7 @@ def _explore_without_model(question: str, index: Snapshot, models: Models, tools
     named = [text for text, _ in entities_in_question(question, index)]
     wanted = named or question_entities(question, models, method=_NAME).named or (question[:500],)
     texts = list(dict.fromkeys(wanted))[:_SEEDS]
+    tools.find_each(texts)
     _run_actions(
         run, 1, "find the nodes of the question", tuple(_action("RetrieveNode", "", t) for t in texts), tools
     )

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import dot_rows
+from polygraph.arrays import dot_rows, largest
 from polygraph.graph.edges import overwrite
 from polygraph.graph.embedding_texts import triple_text
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
@@ -213,17 +213,18 @@ class HippoRAG:
     def _priors(self, vector: Vectors, index: Snapshot) -> tuple[NDArray[np.int64], Floats]:
         """Return the passages that seed the walk, by row, with their weights."""
         if 0 < self.seed_passages < index.n_chunks and index.approximates_chunks(self.seed_passages):
-            nearest = sorted(index.search_chunks(vector, self.seed_passages), key=lambda hit: hit.n)
-            scores = np.array([hit.score for hit in nearest])
+            nearest = index.nearest_chunks(vector, self.seed_passages)
+            order = np.argsort(nearest.rows)
+            rows, scores = nearest.rows[order], nearest.scores[order]
             # The furthest passage is the nearest to the opposite direction.
             low = [-hit.score for hit in index.search_chunks(-vector, 1)]
             priors = self.passage_weight * _min_max(np.array([*scores, *low]), scores)
-            return np.array([hit.n for hit in nearest], dtype=np.int64), priors
+            return rows, priors
         dense = index.chunk_scores(vector)
         rows = np.flatnonzero(np.isfinite(dense))
         priors = self.passage_weight * _min_max(dense[rows])
         if 0 < self.seed_passages < len(rows):
-            best = _largest(priors, self.seed_passages)
+            best = largest(priors, self.seed_passages)
             rows, priors = rows[best], priors[best]
         return rows, priors
 
@@ -288,10 +289,3 @@ def _min_max(values: NDArray[np.floating], some: NDArray[np.floating] | None = N
     low, high = float(values.min()), float(values.max())
     wanted = np.asarray(values if some is None else some, dtype=np.float64)
     return (wanted - low) / (high - low) if high > low else np.ones(len(wanted))
-
-
-def _largest(values: Floats, k: int) -> NDArray[np.int64]:
-    """Return the positions of the `k` largest values, ascending; of equals the first."""
-    kth = np.partition(values, len(values) - k)[len(values) - k]
-    some = np.flatnonzero(values >= kth)
-    return np.sort(some[np.lexsort((some, -values[some]))][:k])

@@ -227,12 +227,16 @@ class KnowledgeGraph:
         self, keywords: Sequence[str], index: Snapshot, models: Models
     ) -> Mapping[str, tuple[int, float]]:
         """Find the entity with the nearest name for each keyword, if it reaches the threshold."""
-        found = {}
-        for keyword, vector in zip(keywords, embed_names(keywords, models), strict=True):
-            for hit in index.search_names(vector, 1):
-                if hit.score >= self.threshold:
-                    found[keyword] = (hit.n, hit.score)
-        return found
+        if not keywords:
+            return {}
+        vectors = embed_names(keywords, models)
+        hits = index.search_each("name_vectors", vectors, [1] * len(vectors))
+        return {
+            keyword: (hit.n, hit.score)
+            for keyword, near in zip(keywords, hits, strict=True)
+            for hit in near
+            if hit.score >= self.threshold
+        }
 
     # --- triples ------------------------------------------------------------------------------------
 

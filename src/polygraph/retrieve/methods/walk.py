@@ -273,8 +273,12 @@ class NameWalk:
     def network(self, index: Snapshot) -> Network:
         """Build the network of the walk: passages and names, with the edge weights of the parameters."""
         graph = index.names
-        kinds = [(graph.titles, self.title_edges), (graph.links, 1.0), (graph.shared, self.shared_edges)]
-        return index.network(EdgeKind(edges, factor) for edges, factor in kinds if factor)
+        kinds = (
+            EdgeKind(graph.titles, self.title_edges),
+            EdgeKind(graph.links, weighted=False),
+            EdgeKind(graph.shared, self.shared_edges, weighted=False),
+        )
+        return index.network(kind for kind in kinds if kind.factor)
 
     def _rescore(self, mixed: Walk, known: Cosines, graph: TitleGraph) -> _Ranked:
         """Rank passages by mass times ``exp(relevance * (cosine + best hop))``, the remaining ones by mass."""

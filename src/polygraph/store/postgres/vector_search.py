@@ -16,7 +16,7 @@ from polygraph.errors import IndexUnreadable, StorageFailed
 from polygraph.models.protocols import Vectors
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.vector_tables import EXTENSION, Ids, extension, ids_from
-from polygraph.store.vectors import Hit, VectorSearch, top
+from polygraph.store.vectors import Hit, Nearest, VectorSearch
 
 _SPARE = 100
 """Rows that are fetched beyond those asked for, at least: half precision may rank them otherwise."""
@@ -125,14 +125,18 @@ class DatabaseVectors:
         A few of the nearest may be missing. With a filter, all allowed rows are compared where they are few, or where
         too few of the nearest rows are allowed.
         """
+        return self.nearest(vector, k, allowed).hits()
+
+    def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
+        """Return what `search` does, as arrays."""
         if k > _MOST:
-            return self._files.search(vector, k, allowed)
+            return self._files.nearest(vector, k, allowed)
         permitted = np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)
         wanted = min(k + max(k, _SPARE), len(permitted))
         if k <= 0 or not wanted:
-            return []
+            return Nearest(np.zeros(0, dtype=np.int64), np.zeros(0))
         best = self._nearest(vector, wanted, permitted, allowed)
-        return [Hit(int(best[hit.n]), hit.score) for hit in top(self.scores_of(vector, best), k)]
+        return Nearest.of(self.scores_of(vector, best), k, best)
 
     def search_each(
         self, vectors: Vectors, ks: Sequence[int], allowed: NDArray[np.bool_] | None = None

@@ -1,5 +1,6 @@
 """Checks of documents and chunks."""
 
+from polygraph.records import Span
 from polygraph.store.protocol import Store
 from polygraph.testing.store_records import TEXT, TRICKY, chunk, extraction, put_document
 from polygraph.testing.table_checks.expect import MANY, expect
@@ -98,10 +99,16 @@ def check_chunks(store: Store) -> None:
         {name: heading.date for name, heading in headings.items()},
         "dates are those of the headings, without unknown ids",
     )
+    expect(
+        documents.has_dates(), any(h.date for h in headings.values()), "it is known whether there are dates"
+    )
     counts = documents.passage_tokens(["b:0", "none", "a:0"])
     expect(list(counts), ["b:0", "a:0"], "tokens of chunks come in the order asked for, without unknown ids")
     expect(all(n > 4 for n in counts.values()), True, "tokens of a chunk include the title of its document")
     expect(documents.texts_of(["a:0", "none"]), {"a:0": TEXT[:18]}, "texts leave out unknown ids")
+    (first,) = documents.chunks_by_id(["a:0"])
+    span = Span(first.document, first.id, first.start, first.end)
+    expect(documents.spans_of(["none", "a:0"]), {"a:0": span}, "spans leave out unknown ids")
     many = [f"none {n}" for n in range(MANY)] + ids
     expect([c.id for c in documents.chunks_by_id(many)], ids, "any number of ids can be asked for")
 

@@ -138,6 +138,9 @@ def _relations(graph: GraphStore) -> None:
         [RELATIONS[1], RELATIONS[0]],
         "relations come in the order asked for",
     )
+    rows = list(range(len(RELATIONS)))[::-1]
+    heads = [(RELATIONS[n].id, RELATIONS[n].weight) for n in rows]
+    expect(graph.relation_heads([*rows, 99]), heads, "heads of relations come in the order asked for")
     expect(list(graph.edges()), [(0, 1, 1.5), (1, 2, 0.25)], "edges hold rows of entities and weights")
     expect(
         graph.relations_at([1, 2]),

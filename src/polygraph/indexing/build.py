@@ -5,6 +5,7 @@ document, per window or those that finished together), views in one transaction 
 temporary name and renamed. A build that was stopped continues from what was committed.
 """
 
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -204,13 +205,23 @@ class _Builder:
         groups: Sequence[Sequence[Layer]],
         progress: Progress,
         after_each: Callable[[], object] = lambda: None,
+        after_reading: Callable[[], object] = lambda: None,
     ) -> dict[str, float]:
-        """Build groups of layers one after the other; return the seconds that each layer took."""
+        """Build groups of layers one after the other; return the seconds that each layer took.
+
+        Args:
+            groups: each is built at once.
+            progress: called after each item.
+            after_each: called after each group.
+            after_reading: called when the layer of the graph has read all windows.
+        """
         seconds: dict[str, float] = {}
         for group in groups:
             tasks = self._tasks(group, progress)
             if not tasks:
                 continue
+            for _, task in tasks:
+                task.after_reading = after_reading
             # The layer before used other models, or none.
             tasks[0][1].release_models()
             took = _build_group(tasks, progress, self._told)
@@ -224,24 +235,28 @@ class _Builder:
     def build_with_vectors_beside(
         self, groups: Sequence[Sequence[Layer]], progress: Progress
     ) -> dict[str, float]:
-        """Build the layers up to the graph, then the vectors of chunks beside what rests on the graph.
+        """Build the vectors of chunks beside the layers of the graph, from when all windows are read.
 
-        The model of chunks runs on all cores and most other layers on one, so that nothing waits for anything. The
-        parser needs its memory and all cores for itself.
+        The model of chunks runs on all cores and most of what follows on one, so that no core waits. The parser needs
+        its memory and all cores for itself.
         """
         layers = [layer for group in groups for layer in group]
-        last = next(i for i, layer in enumerate(layers) if layer.name == "graph")
+        graph = next(i for i, layer in enumerate(layers) if layer.name == "graph")
         vectors = [layer for layer in layers if layer.name == "chunk_vectors"]
-        seconds = self.build([[x] for x in layers[: last + 1] if x not in vectors], progress)
-        rest = [[x] for x in layers[last + 1 :]]
+        seconds = self.build([[x] for x in layers[:graph] if x not in vectors], progress)
+        rest = [[x] for x in layers[graph:]]
         tasks = self._tasks(vectors, progress)
         if not tasks:
             return seconds | self.build(rest, progress)
         ((layer, task),) = tasks
+        may_start, is_stopped = threading.Event(), threading.Event()
         done: dict[str, tuple[int, float]] = {}
         recorded: dict[str, float] = {}
 
         def build_vectors(shared: Progress) -> None:
+            may_start.wait()
+            if is_stopped.is_set():
+                return
             task.progress = shared
             started = time.perf_counter()
             n_rows = layer.build(task)
@@ -249,13 +264,20 @@ class _Builder:
 
         def record() -> None:
             """Record the layer once it is finished; one thread alone changes the store."""
+            may_start.set()
             if done and not recorded:
                 self._told.update({_record(task, *done[layer.name])} - {""})
                 self._remember(tasks)
                 recorded[layer.name] = done[layer.name][1]
 
         def build_rest(shared: Progress) -> None:
-            seconds.update(self.build(rest, shared, record))
+            try:
+                seconds.update(self.build(rest, shared, record, may_start.set))
+            except BaseException:
+                is_stopped.set()
+                raise
+            finally:
+                may_start.set()
 
         try:
             side_by_side([build_vectors, build_rest], progress)

@@ -46,6 +46,7 @@ def build_graph(task: LayerTask) -> int:
         extract_pending(task, partial(cache.prepare, by_model=by_model))
         task.release_models()
         trim_heap()
+        task.after_reading()
         n_entities = _merge_rows(task, cache, by_model=by_model)
     states = store.extractions.states()
     if states.get("failed"):

@@ -41,6 +41,8 @@ class LayerTask:
     """Rows from which on a database searches a layer of vectors itself; 0: never."""
     extract: bool
     """Whether windows that are pending are read."""
+    after_reading: Callable[[], object] = lambda: None
+    """Called by the layer of the graph when all windows are read."""
     notes: list[str] = field(default_factory=list)
     """What is weaker in the layer than it could be; added by the build function."""
 

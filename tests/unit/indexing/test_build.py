@@ -135,16 +135,15 @@ def test_a_build_compares_the_checksums_of_earlier_files_once_and_of_its_own_nev
 
 
 class NoticedEmbedder(HashEmbedder):
-    """Notes in which thread it embeds; `wait_for`, if given, is waited for before each text."""
+    """Notes in which thread it embeds; with an error, that is raised for texts of a layer, after what it waits for."""
 
-    def __init__(self, wait_for=None):
-        self.threads, self.wait_for, self.error = set(), wait_for, None
+    def __init__(self, error=None, wait_for=None):
+        self.threads, self.error, self.wait_for = set(), error, wait_for
 
     def embed(self, texts, kind):
         self.threads.add(threading.current_thread().name)
-        if self.wait_for is not None:
+        if self.error is not None and kind == "document":
             assert self.wait_for()
-        if self.error is not None:
             raise self.error
         return super().embed(texts, kind)
 
@@ -189,8 +188,7 @@ def test_vectors_of_chunks_are_kept_where_another_layer_fails_beside_them(idle_c
             time.sleep(0.01)
         return True
 
-    names = NoticedEmbedder(vectors_are_done)
-    names.error = OSError("the disk is full")
+    names = NoticedEmbedder(OSError("the disk is full"), vectors_are_done)
     with (
         opened_with(tmp_path / "index", HashEmbedder(), names) as index,
         pytest.raises(OSError, match="the disk is full"),

@@ -191,7 +191,7 @@ class SqliteCalls:
             )
         if "full" in text:
             return StorageFailed(
-                f"no space left to write {self._path}. Free some space: stored replies are kept, and the same "
+                f"the disk that holds {self._path} is full. Free some space: stored replies are kept, and the same "
                 "command continues from there"
             )
         return StorageFailed(

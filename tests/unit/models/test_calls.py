@@ -850,7 +850,7 @@ def test_a_reply_that_cannot_be_stored_is_not_used(server: ScriptedServer, tmp_p
             connection.execute("PRAGMA max_page_count = 1")
         read: list[str] = []
         server.chat = ScriptedChat([("light", random.Random(0).randbytes(100_000).hex())])
-        with pytest.raises(StorageFailed, match="is full. Free some space"):
+        with pytest.raises(StorageFailed, match=r"is full\. Free some space"):
             calls.ask(chat(server), question("Which light?"), read.append, stage="x")
         assert read == []
 

@@ -4,8 +4,9 @@
 
 Runs `polygraph index` in another process and prints wall and CPU seconds, peak memory of the process and its workers,
 bytes on disk for each passage by file, layer and table, and seconds and peak memory of each layer. Layers are told
-apart by their seconds, counted back from the end, so that the memory of a layer of a few seconds is rough. CORPUS is
-anything that `polygraph index` accepts, for example DATA/2wiki/corpus.jsonl.gz.
+apart by their seconds, counted back from the end, so that the memory of a layer is rough where it takes a few seconds
+or runs beside others (the vectors of passages). CORPUS is anything that `polygraph index` accepts, for example
+DATA/2wiki/corpus.jsonl.gz.
 """
 
 import argparse

@@ -257,10 +257,7 @@ class _Builder:
             may_start.wait()
             if is_stopped.is_set():
                 return
-            task.progress = shared
-            started = time.perf_counter()
-            n_rows = layer.build(task)
-            done[layer.name] = n_rows, time.perf_counter() - started
+            done[layer.name] = _build_one(layer, task, shared)
 
         def record() -> None:
             """Record the layer once it is finished; one thread alone changes the store."""
@@ -354,10 +351,7 @@ def _build_group(
     done: dict[str, tuple[int, float]] = {}
 
     def build_one(layer: Layer, task: LayerTask, shared: Progress) -> None:
-        task.progress = shared
-        started = time.perf_counter()
-        n_rows = layer.build(task)
-        done[layer.name] = n_rows, time.perf_counter() - started
+        done[layer.name] = _build_one(layer, task, shared)
 
     try:
         if len(tasks) == 1:
@@ -369,6 +363,14 @@ def _build_group(
             if layer.name in done:
                 told |= {_record(task, *done[layer.name])} - {""}
     return {layer.name: done[layer.name][1] for layer, _ in tasks}
+
+
+def _build_one(layer: Layer, task: LayerTask, progress: Progress) -> tuple[int, float]:
+    """Build a layer; return its number of rows and the seconds that it took."""
+    task.progress = progress
+    started = time.perf_counter()
+    n_rows = layer.build(task)
+    return n_rows, time.perf_counter() - started
 
 
 def _record(task: LayerTask, n_rows: int, seconds: float) -> str:

@@ -4,8 +4,8 @@ Zstandard with the similar bytes before the new ones, as `zstd --patch-from` doe
 rows behind it, of which ordinary compression finds nothing again; so 32-bit numbers may be replaced by the differences
 between neighbours first, which stay the same.
 
-A patch promises nothing: whoever applies it compares what comes out with a SHA-256. It may come from anybody, so that
-its size, its source and the memory that it takes are bounded.
+A patch is not trusted: its result is compared with a SHA-256 by whoever applies it. Since it may come from anybody, its
+size, its source and the memory that it takes are bounded.
 """
 
 import importlib

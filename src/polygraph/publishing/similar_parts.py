@@ -36,7 +36,8 @@ class SimilarParts:
 
         Args:
             part: of another file; parts come in the order of that file.
-            at: where it begins there. A part of which no place is known is taken to have moved as the last one.
+            at: where it begins there. If no place of the part is known, it is assumed to have moved as far as the last
+                one.
         """
         if self._size <= MOST_SOURCE:
             return 0, self._size

@@ -1,4 +1,4 @@
-"""The form of a name, without what any text says of its bearer.
+"""Rules about names as such, whatever the texts say about who bears them.
 
 `name_parts` splits a name into titles, base name and suffix; everything else works on base names. `spelling` brings
 spellings into one form, `romanize` scripts into Latin letters, `acronyms` names into initials. `full_names` and

@@ -60,7 +60,7 @@ def in_turns(descriptions: Sequence[Description]) -> list[int]:
 def _in_turns(chunks: tuple[str, ...]) -> tuple[int, ...]:
     of_document: defaultdict[str, list[int]] = defaultdict(list)
     for n, chunk in enumerate(chunks):
-        of_document[_document_of_chunk(chunk)].append(n)
+        of_document[document_of_chunk(chunk)].append(n)
     groups = list(of_document.values())
     waiting: Sequence[Sequence[int]] = [groups[document] for document in _spread(len(groups))]
     found: list[int] = []
@@ -74,12 +74,13 @@ def _in_turns(chunks: tuple[str, ...]) -> tuple[int, ...]:
 
 def document_of(description: Description) -> str:
     """Return the id of the document that a description comes from."""
-    return _document_of_chunk(description.chunk)
+    return document_of_chunk(description.chunk)
 
 
 # Descriptions of many rows come from the same chunks.
 @lru_cache(maxsize=16_384)
-def _document_of_chunk(chunk: str) -> str:
+def document_of_chunk(chunk: str) -> str:
+    """Return the id of the document of a chunk."""
     return chunk.rpartition(":")[0]
 
 

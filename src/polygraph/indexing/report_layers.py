@@ -1,5 +1,7 @@
 """The layers `communities` and `reports`."""
 
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 
@@ -7,11 +9,13 @@ import numpy as np
 
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
+from polygraph.graph.descriptions import document_of_chunk
 from polygraph.graph.reports.write import MIN_SIZE, extractive_reports, write_reports
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.row_cache import known_qualities
 from polygraph.records import Report
 from polygraph.store.layers import GRAPH_FILE
+from polygraph.store.protocol import DocumentReader
 from polygraph.store.serialization import report_from_json, report_to_json
 
 
@@ -92,6 +96,7 @@ def _model_reports(task: LayerTask) -> int:
         task.models if chat is not None else None,
         max_words=task.manifest.report_words,
         language=language,
+        date_of=_dates(store.documents),
         qualities=known_qualities(store, store.extractions.decisions("split"), language),
         folder=task.scratch,
         known=known,
@@ -118,3 +123,16 @@ def _model_reports(task: LayerTask) -> int:
         # Texts for inputs that no longer exist could quote documents that were removed.
         store.reports.keep_written(used)
     return len(found)
+
+
+def _dates(documents: DocumentReader) -> Callable[[str], str]:
+    """Return what finds the date of the document of a chunk, empty if it has none."""
+    if not documents.has_dates():
+        return lambda _: ""
+
+    @lru_cache(maxsize=16_384)
+    def date_of(chunk: str) -> str:
+        document = document_of_chunk(chunk)
+        return documents.dates([document]).get(document, "")
+
+    return date_of

@@ -151,21 +151,26 @@ def _fields_not_in(text: str, fields: str) -> str:
 
 
 def fields_above(window: Window) -> str:
-    """Write what stands between the title and the text of a window: fields, and the section in which it begins.
+    r"""Write what stands between the title and the text of a window: fields, and the section in which it begins.
 
-    Of the path of the section, only titles that do not begin the document's title or stand in the first chunk are
-    written.
+    Fields with which the text begins are left out, as the headers of a mail are. Of the path of the section, only
+    titles that do not begin the document's title or stand in the first chunk are written.
 
+    >>> from dataclasses import replace
     >>> from polygraph.records import Chunk
     >>> text = "Turn it off."
     >>> metadata = {"section": "Fire", "sections": ["Manual", "Safety"]}
     >>> chunk = Chunk(id="d:3", document="d", ordinal=3, start=0, end=12, text=text, n_tokens=4, metadata=metadata)
     >>> fields_above(Window(id="d@1", document="d", ordinal=1, title="Manual", chunks=(chunk,), text=text))
     'section: Safety > Fire'
+    >>> chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=19, text="From: Ada\n\nIt comes.", n_tokens=6)
+    >>> mail = Window(id="d@0", document="d", ordinal=0, title="Delay", chunks=(chunk,), text=chunk.text)
+    >>> fields_above(replace(mail, fields="date: 1871-03-02; from: Ada"))
+    'date: 1871-03-02'
     """
     first = window.chunks[0]
     section = _section_above(window.title, first.metadata, first.text)
-    return "; ".join(part for part in (window.fields, section) if part)
+    return "; ".join(part for part in (_fields_not_in(window.text, window.fields), section) if part)
 
 
 def as_read(window: Window) -> str:

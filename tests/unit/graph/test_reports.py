@@ -328,6 +328,17 @@ def context(tokens=5000, view=HARBOUR, tree=(ALL,), reports=None):
     return ContextBuilder(Members(tree, view), no_chunks, tokens).build(tree[0], reports or {})
 
 
+def test_the_date_of_a_source_stands_before_its_number_where_that_is_first_used():
+    members = Members((ALL,), HARBOUR)
+    dates = {"d:0": "", "d:1": "", "d:2": "1907-04-02"}
+    dated = ContextBuilder(members, no_chunks, 5000, dates.__getitem__).build(ALL, {})
+    plain = context()
+    (number,) = [n for n, source in enumerate(dated.sources, 1) if source == ("d:2",)]
+    assert dated.text.count("1907-04-02") == 1
+    assert plain.text.count(f"[{number}]") > 1
+    assert dated.text == plain.text.replace(f"[{number}]", f"(1907-04-02) [{number}]", 1)
+
+
 def test_the_context_holds_every_relation_with_its_ends_and_sources():
     found = context()
     lines = found.text.splitlines()

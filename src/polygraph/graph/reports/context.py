@@ -48,13 +48,18 @@ class ContextBuilder:
     """Writes the contexts of communities."""
 
     def __init__(
-        self, members: Members, chunk_text: Callable[[Sequence[str]], Mapping[str, str]], max_tokens: int
+        self,
+        members: Members,
+        chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
+        max_tokens: int,
+        date_of: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._members = members
         self._records = KeptRecords(members)
         self._wording = _Wording()
         self._chunk_text = chunk_text
         self._max_tokens = max_tokens
+        self._date_of = date_of
 
     def build(self, community: Community, reports: Mapping[str, Report]) -> ReportContext:
         """Return the context of one report.
@@ -63,7 +68,7 @@ class ContextBuilder:
         then entities without a relation inside, by number of chunks; ties by id. No description is shown twice. If that
         is too long, the largest parts of the community are replaced by their reports, one after the other, until it
         fits; what still does not fit is left out and counted. Where nothing is described, passages are shown instead:
-        the chunks that mention most members.
+        the chunks that mention most members. The date of a source stands before its number where that is first used.
 
         Args:
             community: of the communities that `Members` was built from.
@@ -77,7 +82,7 @@ class ContextBuilder:
         shared = _shared_chunks(entities)
         owner = self._members.owners(community)
         items = _in_order(entities, relations, owner)
-        whole = _Page(None, names, shared, self._wording)
+        whole = _Page(None, names, shared, self._wording, self._date_of)
         for item, _ in items:
             whole.add(item)
         if whole.n_bytes <= self._max_tokens:  # a token is at least one byte
@@ -97,7 +102,7 @@ class ContextBuilder:
             if gain > 0:
                 replaced.append(reports[part])
                 rest -= gain
-        page = _Page(self._max_tokens - _LAST_LINE, names, shared, self._wording)
+        page = _Page(self._max_tokens - _LAST_LINE, names, shared, self._wording, self._date_of)
         for report in replaced:
             page.add(report)
         replaced_ids = {report.community for report in replaced}
@@ -108,7 +113,7 @@ class ContextBuilder:
 
     def _passages(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> ReportContext:
         names = {entity.id: entity.name for entity in entities}
-        page = _Page(self._max_tokens - _LAST_LINE, names, frozenset(), self._wording)
+        page = _Page(self._max_tokens - _LAST_LINE, names, frozenset(), self._wording, self._date_of)
         for item, _ in _in_order(entities, relations, {}):
             page.add(item)
         mentions = Counter(chunk for entity in entities for chunk in entity.chunks)
@@ -156,11 +161,13 @@ class _Page:
         names: Mapping[str, str],
         shared: frozenset[str],
         wording: "_Wording",
+        date_of: Callable[[str], str],
     ) -> None:
         self._max_tokens = max_tokens
         self._names = names
         self._shared = shared
         self._wording = wording
+        self._date_of = date_of
         self._lines: list[str] = []
         self._numbers: dict[tuple[str, ...], int] = {}
         self._shown: dict[str, str] = {}
@@ -208,10 +215,12 @@ class _Page:
         """Return a line; new numbers of sources are added to `new`, descriptions in it to `shown`."""
 
         def source(*chunks: str) -> str:
-            number = self._numbers.get(chunks)
-            if number is None:
-                number = new.setdefault(chunks, len(self._numbers) + len(new) + 1)
-            return f"[{number}]"
+            known = self._numbers.get(chunks) or new.get(chunks)
+            if known is not None:
+                return f"[{known}]"
+            number = new[chunks] = len(self._numbers) + len(new) + 1
+            date = self._date_of(chunks[0]) if len(chunks) == 1 else ""
+            return f"({date}) [{number}]" if date else f"[{number}]"
 
         if isinstance(item, Report):
             return f"Briefing on a part of the group: {_one_line(item.text)} {source(*item.chunks)}"

@@ -48,6 +48,7 @@ def write_reports(
     max_words: int = MAX_WORDS,
     min_size: int = 1,
     language: str = "en",
+    date_of: Callable[[str], str] = lambda _: "",
     qualities: Qualities | None = None,
     folder: Path | None = None,
     known: Callable[[str], Report | None] | None = None,
@@ -73,6 +74,7 @@ def write_reports(
         max_words: length that the model is asked to keep to (GraphRAG: 2,000).
         min_size: communities with fewer entities get no report.
         language: of the documents, ISO 639-1.
+        date_of: date of the document of a chunk; empty if it has none.
         qualities: see `SentenceTable`.
         folder: for temporary files; see `SentenceTable`.
         known: finds a report that was written for an input, by the hash of the input. A report by another model than
@@ -104,7 +106,7 @@ def write_reports(
     members = Members(communities, graph)
     writer = partial(_extractive_writer, members, graph, chunk_text, language, qualities, folder)
     records = _Records([members.outlines[c.id] for c in wanted], members, writer)
-    contexts = ContextBuilder(members, chunk_text, _max_context(max_input_tokens, max_words))
+    contexts = ContextBuilder(members, chunk_text, _max_context(max_input_tokens, max_words), date_of)
     reports = _Reports(records, chat, keep, on_done)
     with (
         nullcontext()

@@ -1,11 +1,12 @@
 """Why a passage was cited, as a path: the shortest chain of facts from the question's entities to each citation.
 
 GRAFT names the display of such paths as future work. A path begins at an entity that the question names, or else at the
-entities nearest to the question by cosine, follows relations of the graph, and ends at an entity that the cited passage
-mentions; if the passage itself states a fact about that entity, this fact is the last one.
+entities nearest to the question by cosine, and follows relations of the graph. Its last fact is the one that the cited
+passage states and that shares most words with the quote; if the passage states none, the path ends at an entity that
+the passage mentions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,8 +16,9 @@ from polygraph.records import Citation, Entity, Relation
 from polygraph.retrieve.base import require
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import embed_question, entities_in_question
-from polygraph.store.snapshot import Snapshot
+from polygraph.store.snapshot import Neighbour, Snapshot
 from polygraph.text.statements import statements
+from polygraph.text.words import content_stem_set
 
 NEEDS = frozenset({"chunks", "graph", "entity_vectors", "mentions"})
 """Layers that `fact_paths` reads."""
@@ -28,7 +30,7 @@ MAX_STARTS = 20
 _NEAREST = 3
 """Entities to begin from if the question names none."""
 _MAX_RELATIONS = 1_000
-"""Relations of an entity among which a fact of the passage is sought."""
+"""Relations of the entities of a passage among which the fact that it states is sought."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class FactPath:
     named: bool
     """True if the question names this entity; False if it is only near the question by cosine."""
     end: str
-    """Name of the entity of the passage at which it ends."""
+    """Name of the entity of the passage to which the chain leads; the last fact is about it."""
     facts: tuple[Fact, ...]
     """In order; empty if the passage mentions an entity of the question and states no fact about it."""
 
@@ -72,31 +74,39 @@ class FactPath:
 def fact_paths(
     question: str, citations: Sequence[Citation], index: Snapshot, models: Models
 ) -> tuple[FactPath, ...]:
-    """Find, for each cited passage, the shortest chain of facts from the question's entities to it.
+    """Find, for each citation, the shortest chain of facts from the question's entities to it.
 
     One breadth-first search serves all citations; it reaches at most `MAX_VISITED` entities. Among chains of equal
     length, the one from the entity named first in the question counts, then the one with the heaviest relation at each
-    step, then the lowest row.
+    step, then the lowest row. Of facts of a passage with equally many words of the quote the heaviest counts.
 
     Returns:
-        One path for each number and passage cited, in the order of the citations.
+        One path for each citation, in their order.
 
     Raises:
         MissingLayer, IndexMismatch: as for a retrieval method.
     """
     require(index, "paths", NEEDS, models)
-    cited = dict.fromkeys((c.n, c.chunk) for c in citations)
-    if not cited:
+    if not citations:
         return ()
     named = list(dict.fromkeys(row for _, row in entities_in_question(question, index)))[:MAX_STARTS]
     starts = named or [
         hit.n for hit in index.search_entities(embed_question(question, models, names=True), _NEAREST)
     ]
-    mentioned = _mentioned([chunk for _, chunk in cited], index)
-    parents = _search(starts, mentioned, index)
-    reached = {chunk: next((v for v in parents if v in rows), None) for chunk, rows in mentioned.items()}
-    paths = _Paths(index, parents, {v for v in reached.values() if v is not None})
-    return tuple(paths.path(n, chunk, reached[chunk], bool(named)) for n, chunk in cited)
+    mentioned = _mentioned(list(dict.fromkeys(c.chunk for c in citations)), index)
+    texts = RowTexts(index)
+    stated = [_stated(mentioned[c.chunk], c, texts, index) for c in citations]
+    targets = [
+        mentioned[c.chunk] if fact is None else frozenset((fact.source, fact.target))
+        for c, fact in zip(citations, stated, strict=True)
+    ]
+    parents = _search(starts, targets, index)
+    reached = [next((v for v in parents if v in rows), None) for rows in targets]
+    paths = _Paths(index, texts, parents, {v for v in reached if v is not None})
+    return tuple(
+        paths.path(citation, end, fact, bool(named))
+        for citation, end, fact in zip(citations, reached, stated, strict=True)
+    )
 
 
 def _mentioned(chunks: Sequence[str], index: Snapshot) -> dict[str, frozenset[int]]:
@@ -111,13 +121,29 @@ def _mentioned(chunks: Sequence[str], index: Snapshot) -> dict[str, frozenset[in
     }
 
 
-def _search(
-    starts: Sequence[int], mentioned: Mapping[str, frozenset[int]], index: Snapshot
-) -> dict[int, int]:
+def _stated(
+    entities: frozenset[int], citation: Citation, texts: RowTexts, index: Snapshot
+) -> Neighbour | None:
+    """Return the relation that the passage states and that shares most words with the quote, if there is one."""
+    chunk = citation.chunk
+    edges = index.relations_at(sorted(entities), most=_MAX_RELATIONS)
+    relations = index.relations([edge.n for edge in edges])
+    words = content_stem_set(citation.quote)
+    stated: list[tuple[int, float, int, Neighbour]] = []
+    for edge in edges:
+        relation = relations.get(edge.n)
+        if relation is not None and chunk in relation.chunks:
+            of_passage = [d.text for d in relation.descriptions if d.chunk == chunk]
+            fact = " ".join([_sentence(relation, texts), *of_passage])
+            stated.append((-len(words & content_stem_set(fact)), -edge.weight, edge.n, edge))
+    return min(stated)[-1] if stated else None
+
+
+def _search(starts: Sequence[int], targets: Collection[frozenset[int]], index: Snapshot) -> dict[int, int]:
     """Return the entities reached, nearest first, each with the one before it; starts have themselves."""
     graph = index.edges("graph")
     parents = {start: start for start in starts}
-    missing = {chunk for chunk, rows in mentioned.items() if rows and rows.isdisjoint(parents)}
+    missing = [rows for rows in targets if rows and rows.isdisjoint(parents)]
     level: Iterable[int] = starts
     for _ in range(MAX_HOPS):
         if not missing:
@@ -129,7 +155,7 @@ def _search(
                 if neighbour not in parents and len(parents) < MAX_VISITED:
                     parents[neighbour] = vertex
                     found.append(neighbour)
-        missing = {chunk for chunk in missing if mentioned[chunk].isdisjoint(found)}
+        missing = [rows for rows in missing if rows.isdisjoint(found)]
         level = found
     return parents
 
@@ -137,46 +163,52 @@ def _search(
 class _Paths:
     """The relations and names along the chains that lead to some entities."""
 
-    def __init__(self, index: Snapshot, parents: Mapping[int, int], ends: Iterable[int]) -> None:
+    def __init__(
+        self, index: Snapshot, texts: RowTexts, parents: Mapping[int, int], ends: Iterable[int]
+    ) -> None:
         self._index = index
-        self._texts = RowTexts(index)
+        self._texts = texts
         self._chains = {end: _chain(end, parents) for end in sorted(ends)}
         rows = sorted({v for chain in self._chains.values() for v in chain})
         self._entities: dict[int, Entity] = dict(zip(rows, index.entities(rows), strict=True))
 
-    def path(self, n: int, chunk: str, end: int | None, named: bool) -> FactPath:
+    def path(self, citation: Citation, end: int | None, stated: Neighbour | None, named: bool) -> FactPath:
+        n, chunk = citation.n, citation.chunk
         if end is None:
             return FactPath(n=n, chunk=chunk, start="", named=False, end="", facts=())
         chain = self._chains[end]
-        facts = [self._fact(a, b, chunk) for a, b in pairwise(chain)]
-        if not facts or facts[-1].chunk != chunk:
-            facts += self._stated(end, chunk)
+        rows = [self._between(a, b) for a, b in pairwise(chain)]
+        if stated is not None and stated.n not in rows:
+            rows.append(stated.n)
+        relations = self._index.relations(rows)
         name = {v: distinct_name((e := self._entities[v]).name, e.id) for v in (chain[0], end)}
         return FactPath(
-            n=n, chunk=chunk, start=name[chain[0]], named=named, end=name[end], facts=tuple(facts)
+            n=n,
+            chunk=chunk,
+            start=name[chain[0]],
+            named=named,
+            end=name[end],
+            facts=tuple(self._as_fact(relations[row], chunk) for row in rows),
         )
 
-    def _fact(self, a: int, b: int, chunk: str) -> Fact:
+    def _between(self, a: int, b: int) -> int:
         ns = [e.n for e in self._index.relations_at([a]) if {e.source, e.target} == {a, b}]
-        return self._as_fact(next(iter(self._index.relations(ns).values())), chunk)
-
-    def _stated(self, entity: int, chunk: str) -> list[Fact]:
-        """Return the heaviest relation of an entity that a passage states, if there is one."""
-        edges = sorted(self._index.relations_at([entity]), key=lambda e: (-e.weight, e.n))[:_MAX_RELATIONS]
-        relations = self._index.relations([e.n for e in edges])
-        return [self._as_fact(r, chunk) for r in relations.values() if chunk in r.chunks][:1]
+        return next(iter(self._index.relations(ns)))
 
     def _as_fact(self, relation: Relation, chunk: str) -> Fact:
-        names = self._texts.names([relation.source, relation.target])
-        source, target = names[relation.source], names[relation.target]
-        if relation.predicates:
-            sentence = statements(relation.predicates[:1], source, target)
-        elif relation.descriptions:
-            sentence = f"{source} and {target}: {relation.descriptions[0].text}"
-        else:
-            sentence = f"{source} and {target} are mentioned together."
         stated = chunk if chunk in relation.chunks else next(iter(relation.chunks), "")
-        return Fact(relation=relation.id, sentence=sentence, chunk=stated)
+        return Fact(relation=relation.id, sentence=_sentence(relation, self._texts), chunk=stated)
+
+
+def _sentence(relation: Relation, texts: RowTexts) -> str:
+    """Write what a relation states, by its first predicate or description."""
+    names = texts.names([relation.source, relation.target])
+    source, target = names[relation.source], names[relation.target]
+    if relation.predicates:
+        return statements(relation.predicates[:1], source, target)
+    if relation.descriptions:
+        return f"{source} and {target}: {relation.descriptions[0].text}"
+    return f"{source} and {target} are mentioned together."
 
 
 def _chain(end: int, parents: Mapping[int, int]) -> list[int]:

@@ -598,7 +598,7 @@ class Index:
             )
 
     def paths(self, answer: Answer, *, where: Mapping[str, str] | None = None) -> tuple[FactPath, ...]:
-        """Find the shortest chain of facts from the entities of a question to each passage that its answer cites.
+        """Find the shortest chain of facts from the entities of a question to each citation of its answer.
 
         Args:
             answer: from `ask` or `compare`.

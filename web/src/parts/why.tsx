@@ -240,7 +240,7 @@ export function Paths({ answer, retrieval }: { answer: Answer; retrieval: Retrie
     <ol class="paths">
       {paths.map((path, i) => (
         <li key={i}>
-          <Chain path={path} known={known} citation={answer.citations.find((each) => each.chunk === path.chunk)} />
+          <Chain path={path} known={known} citation={answer.citations[i]} />
         </li>
       ))}
     </ol>

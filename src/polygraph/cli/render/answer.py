@@ -5,6 +5,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -55,17 +56,16 @@ def setting(value: Any) -> Any:
 
 
 def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bool = False) -> None:
-    """Print an answer with its sources, the chains of facts that lead to them, and its cost."""
+    """Print an answer with its sources, the chain of facts that leads to each, if there are any, and its cost."""
     if not streamed:
         style = "yellow" if found.refused else ""
         out.print(Text(found.text, style=style))
     if found.citations:
         out.print()
-        for citation in found.citations:
+        for citation, path in zip_longest(found.citations, paths):
             show_citation(citation)
-            for path in paths:
-                if (path.n, path.chunk) == (citation.n, citation.chunk):
-                    out.print(Text(f"    path: {path.text}", style="dim"))
+            if path is not None:
+                out.print(Text(f"    path: {path.text}", style="dim"))
     for note in found.notes:
         err.print(Text(f"note: {note}", style="dim"))
     out.print(Text(f"{found.method} · {usage_line(found)}", style="dim"))

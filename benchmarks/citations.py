@@ -37,7 +37,7 @@ from polygraph.prompts import neutralize
 from polygraph.records import digest
 from polygraph.retrieve.citations import judge_citations
 from polygraph.retrieve.model_check import check_by_model
-from polygraph.tasks.answer import NO_ANSWER
+from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.testing import hashed_models
 from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced
 from polygraph.text.words import content_stems

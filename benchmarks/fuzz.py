@@ -41,21 +41,21 @@ from polygraph.models import ChatRequest, Message
 from polygraph.models.chat_completion import read_completion
 from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
 from polygraph.records import Report
-from polygraph.tasks.agent import parse_step
-from polygraph.tasks.drift import parse_intermediate
-from polygraph.tasks.extract import parse_more_left
-from polygraph.tasks.filter_facts import parse_fact_choice
-from polygraph.tasks.intent import parse_intent
-from polygraph.tasks.judge import parse_scores
-from polygraph.tasks.map_reports import parse_points
+from polygraph.tasks.answers.drift import parse_intermediate
+from polygraph.tasks.evaluation.judge import parse_scores
+from polygraph.tasks.evidence.filter_facts import parse_fact_choice
+from polygraph.tasks.evidence.map_reports import parse_points
+from polygraph.tasks.evidence.rate_reports import parse_rating
+from polygraph.tasks.evidence.summarise import parse_summary
+from polygraph.tasks.evidence.verify import parse_verdict
+from polygraph.tasks.indexing.extract import parse_more_left
+from polygraph.tasks.indexing.report import parse_report
 from polygraph.tasks.parsing.text_lists import parse_text_lists
-from polygraph.tasks.plan import parse_plan
-from polygraph.tasks.rate_reports import parse_rating
-from polygraph.tasks.refine_query import parse_path_answer, parse_query
-from polygraph.tasks.report import parse_report
-from polygraph.tasks.route import parse_route
-from polygraph.tasks.summarise import parse_summary
-from polygraph.tasks.verify import parse_verdict
+from polygraph.tasks.questions.agent import parse_step
+from polygraph.tasks.questions.intent import parse_intent
+from polygraph.tasks.questions.plan import parse_plan
+from polygraph.tasks.questions.refine_query import parse_path_answer, parse_query
+from polygraph.tasks.questions.route import parse_route
 
 LONGEST_S = 10.0
 MOST_MB = 500.0

@@ -54,8 +54,8 @@ from polygraph.indexing.suggested_pairs import line_of, pairs_of
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.providers.static import WordLlamaEmbedder
 from polygraph.records import Chunk, Window, digest
-from polygraph.tasks.same import PAIRS_PER_CALL, NameInContext, parse_same, same_request
-from polygraph.tasks.suggest_same import NAMES_PER_CALL, parse_groups, suggest_same_request
+from polygraph.tasks.indexing.same import PAIRS_PER_CALL, NameInContext, parse_same, same_request
+from polygraph.tasks.indexing.suggest_same import NAMES_PER_CALL, parse_groups, suggest_same_request
 from polygraph.text.normalize import normalize_name
 from polygraph.text.surroundings import around
 

@@ -35,7 +35,7 @@ from polygraph.evaluate.reports.study_report import (
 from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.tasks.judge import ASPECTS
+from polygraph.tasks.evaluation.judge import ASPECTS
 from polygraph.text.sentences import sentence_spans
 
 METHODS = {

@@ -27,7 +27,7 @@ from messy_files import write_binary_files
 
 from polygraph.ingest import load_documents
 from polygraph.records import Document
-from polygraph.tasks.table_answer import NamedTable, answer_from_tables
+from polygraph.tasks.answers.table_answer import NamedTable, answer_from_tables
 
 SETS = ("statecrime", "grunfeld", "fertility")
 UNRELATED = {"nq": 257, "hotpotqa": 143}

@@ -460,7 +460,7 @@ class Retrieval:
     """Why there is no evidence: no seeds, filtered out, beyond the token budget; empty if there is some."""
     draft: str = ""
     """An answer that the method had a model write from this evidence, with citations ``[n]``, or a refusal that begins
-    with `tasks.answer.NO_ANSWER`. It is checked and returned instead of asking the model again."""
+    with `tasks.answers.answer.NO_ANSWER`. It is checked and returned instead of asking the model again."""
     answer_form: AnswerForm = "cited"
     """The form of answer that the method is meant for; without a model, `short` and `cited` are sentences."""
 

@@ -87,7 +87,7 @@ class Broken:
         if self.fault == "random":
             return replace(found, n_tokens=found.n_tokens - next(_COUNTER))
         if self.fault == "calls":
-            from polygraph.tasks.answer import condense_question
+            from polygraph.tasks.answers.answer import condense_question
 
             if models.chat:
                 condense_question(question, [("a", "b")], models, models.chat)

@@ -18,33 +18,19 @@ from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.prompts import FENCES, as_data, neutralize, prompt
 from polygraph.records import Chunk, Evidence, Report, Span, Triple
 from polygraph.retrieve.pack import Block, pack
-from polygraph.tasks import (
-    agent,
-    answer,
-    aspects,
+from polygraph.tasks.answers import answer, drift, raft, subanswer
+from polygraph.tasks.evaluation import generate_questions, judge
+from polygraph.tasks.evidence import (
     check_citations,
-    describe,
-    drift,
-    extract,
     filter_facts,
-    generate_questions,
-    intent,
-    judge,
     map_reports,
-    plan,
-    question,
-    raft,
     rate_reports,
-    refine_query,
-    report,
-    route,
-    same,
-    subanswer,
-    suggest_same,
     summarise,
     verify,
 )
+from polygraph.tasks.indexing import describe, extract, report, same, suggest_same
 from polygraph.tasks.offline.sentences import Passage
+from polygraph.tasks.questions import agent, aspects, intent, keywords, plan, refine_query, route
 from polygraph.testing import hashed_models
 
 HEADINGS = ("## Entities", "## Sources")
@@ -132,7 +118,7 @@ CASES = {
         max_tokens=99,
         method="",
     ),
-    "graph_keywords": lambda m, c, t: question.graph_keywords(t, m, method=""),
+    "graph_keywords": lambda m, c, t: keywords.graph_keywords(t, m, method=""),
     "hyde": lambda m, c, t: drift.write_hypothetical_answer(t, a_report(t), m, c, method=""),
     "intent": lambda m, c, t: intent.classify_intent(t, m, method=""),
     "judge_list": lambda m, c, t: judge.score_list(t, [t] * 3, c, m.calls, temperature=0, sample=0),
@@ -141,7 +127,7 @@ CASES = {
         t, t, t, CRITERIA, c, m.calls, ties=True, temperature=0, sample=0
     ),
     "keep_rows": lambda m, c, t: verify.filter_rows([t, t, t], t, m, method=""),
-    "keywords": lambda m, c, t: question.question_keywords(t, m, method=""),
+    "keywords": lambda m, c, t: keywords.question_keywords(t, m, method=""),
     "lengthen": lambda m, c, t: answer.lengthen_answer(t, t, 5, m, c, method=""),
     "graft": lambda m, c, t: c.chat(ChatRequest(messages=raft.reader_messages("graft", t, context(t)))),
     "more_left": lambda m, c, t: conversation(m, c, t, "more_left"),
@@ -151,7 +137,7 @@ CASES = {
         "node", t, t, c, m.calls, temperature=0, sample=0
     ),
     "primer": lambda m, c, t: drift.run_primer(t, [a_report(t)] * 3, m, method=""),
-    "question_entities": lambda m, c, t: question.question_entities(t, m, method=""),
+    "question_entities": lambda m, c, t: keywords.question_entities(t, m, method=""),
     "question_parts": lambda m, c, t: aspects.question_parts(t, m, method=""),
     "raft": lambda m, c, t: c.chat(ChatRequest(messages=raft.reader_messages("raft", t, context(t)))),
     "rate": lambda m, c, t: rate_reports.rate_report(t, a_report(t), m, method=""),

@@ -16,7 +16,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.study_report import html_report
 from polygraph.models.providers.scripted_server import ScriptedServer
-from polygraph.tasks.judge import ASPECTS
+from polygraph.tasks.evaluation.judge import ASPECTS
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
 

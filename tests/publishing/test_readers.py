@@ -86,6 +86,8 @@ def test_an_index_follows_new_versions_and_an_answer_belongs_to_one(place, built
                 found = editions(state)
                 assert len(found) == 1, found
                 seen.update(found)
+                # Readers without a pause leave the writer almost no processor: ten versions then take over a minute.
+                done.wait(0.005)
         except BaseException as error:
             errors.append(error)
 

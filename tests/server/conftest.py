@@ -18,7 +18,7 @@ from polygraph.workspace.index import Index
 
 pytest.importorskip("fastapi", reason="needs the extra `server`")
 
-from polygraph.server.access import parse_tokens
+from polygraph.server.access.tokens import parse_tokens
 from polygraph.server.app import create_app
 from polygraph.server.run import listen, make_server
 from polygraph.server.settings import ServerSettings

@@ -3,7 +3,7 @@
 import pytest
 
 from polygraph.errors import BadInput
-from polygraph.server.access import foreign_request, new_token, parse_tokens, read_tokens, token_line
+from polygraph.server.access.tokens import foreign_request, new_token, parse_tokens, read_tokens, token_line
 from polygraph.server.settings import LOOPBACK
 
 LIST = "/api/v1/indexes"

@@ -194,7 +194,7 @@ def test_a_full_disk_is_a_clear_problem(writer, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("polygraph.server.uploads.os.fsync", full)
+    monkeypatch.setattr("polygraph.server.uploads.folder.os.fsync", full)
     response = upload(writer, ("mill.txt", b"x"))
     assert response.status_code == 507
     assert "disk of the server is full" in response.json()["detail"]

@@ -12,7 +12,7 @@ import time
 import httpx
 import pytest
 
-from polygraph.server.limits import RateLimit
+from polygraph.server.access.limits import RateLimit
 from polygraph.server.problems import Problem
 from polygraph.testing import scripted_chat
 from tests.server.conftest import READ, build, events_of, serving

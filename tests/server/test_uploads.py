@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("fastapi", reason="needs the extra `server`")
 
-from polygraph.server.uploads import UploadFolder
+from polygraph.server.uploads.folder import UploadFolder
 
 NAMES = ("one", "two", "three")
 

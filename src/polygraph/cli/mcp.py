@@ -24,8 +24,8 @@ def mcp(
     try:
         import anyio
 
-        from polygraph.server.access import Principal, Tokens
-        from polygraph.server.mcp_server import McpServer
+        from polygraph.server.access.tokens import Principal, Tokens
+        from polygraph.server.mcp.server import McpServer
         from polygraph.server.served_indexes import ServedIndexes
         from polygraph.server.settings import ServerSettings
         from polygraph.server.state import ServerState

@@ -11,7 +11,7 @@ from polygraph.cli.options import CostOption, IndexesOption, OfflineOption, Spen
 from polygraph.errors import BadInput, MissingExtra
 
 if TYPE_CHECKING:
-    from polygraph.server.access import Tokens
+    from polygraph.server.access.tokens import Tokens
     from polygraph.server.settings import ServerSettings
 
 app: typer.Typer = typer.Typer()
@@ -91,7 +91,7 @@ def token(
     ] = "read",
 ) -> None:
     """Make a token for `polygraph serve --tokens FILE`. Prints the token, and the line for the file."""
-    from polygraph.server.access import new_token, parse_tokens, token_line
+    from polygraph.server.access.tokens import new_token, parse_tokens, token_line
 
     made = new_token()
     line = token_line(name, scope, made)
@@ -137,7 +137,7 @@ def _tokens(file: Path | None, settings: "ServerSettings") -> "tuple[Tokens, str
         BadInput: if the server would listen elsewhere than on loopback without tokens of its own.
     """
     from polygraph.config import server_tokens
-    from polygraph.server.access import Principal, new_token, one_token, parse_tokens, read_tokens
+    from polygraph.server.access.tokens import Principal, new_token, one_token, parse_tokens, read_tokens
     from polygraph.server.settings import LOOPBACK
 
     if file is not None:

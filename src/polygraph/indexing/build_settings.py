@@ -10,7 +10,7 @@ from polygraph.graph.cooccurrence import Pruning
 from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.store.manifest import Manifest
-from polygraph.tasks import same
+from polygraph.tasks.indexing import same
 
 Extractor: TypeAlias = Literal["nlp", "fast", "llm"]
 """How a graph is extracted: with a parser, as co-occurring noun phrases, or by a chat model."""

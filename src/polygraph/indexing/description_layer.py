@@ -10,7 +10,7 @@ from polygraph.indexing.layer_task import LayerTask
 from polygraph.prompts import prompt
 from polygraph.records import Description, Relation, digest
 from polygraph.store.protocol import SUMMARY_KINDS, SummaryKind, WrittenSummary
-from polygraph.tasks.describe import MAX_INPUT_TOKENS, Statements, describe, max_words, share_calls
+from polygraph.tasks.indexing.describe import MAX_INPUT_TOKENS, Statements, describe, max_words, share_calls
 
 _ROWS = 1_000
 """Rows that are read together."""

@@ -17,7 +17,7 @@ from polygraph.extract.resolution.suggestions.name_lists import LISTED
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
 from polygraph.store.protocol import Store
-from polygraph.tasks.same import (
+from polygraph.tasks.indexing.same import (
     MAX_DESCRIPTIONS,
     MAX_NAMES,
     MAX_PASSAGES,

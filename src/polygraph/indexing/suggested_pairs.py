@@ -13,8 +13,8 @@ from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
 from polygraph.store.protocol import Store
-from polygraph.tasks.same import who_is_asked
-from polygraph.tasks.suggest_same import NAMES_PER_CALL, STAGE, NameInList, shown_line, suggest_same
+from polygraph.tasks.indexing.same import who_is_asked
+from polygraph.tasks.indexing.suggest_same import NAMES_PER_CALL, STAGE, NameInList, shown_line, suggest_same
 from polygraph.text.prose import count_noun
 
 NAMES_PER_PAIR = 6

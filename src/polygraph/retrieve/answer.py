@@ -16,7 +16,7 @@ from polygraph.retrieve.model_check import check_by_model
 from polygraph.retrieve.offline_answer import CitedText, answer_offline, refusal
 from polygraph.retrieve.tuned_reader import answer_with_tuned_reader
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.answer import NO_ANSWER, ChatTurn, confirm_answer, write_answer
+from polygraph.tasks.answers.answer import NO_ANSWER, ChatTurn, confirm_answer, write_answer
 from polygraph.tasks.offline.verdicts import asks_for_verdict
 from polygraph.tasks.parsing.citations import strip_citations
 from polygraph.text.tokens import count_tokens

@@ -9,7 +9,7 @@ from typing import TypeAlias, overload
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.check_citations import CitedClaim
+from polygraph.tasks.evidence.check_citations import CitedClaim
 from polygraph.text.claims import contradiction
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans

@@ -7,7 +7,7 @@ from polygraph.records import Usage
 
 if TYPE_CHECKING:
     from polygraph.models import Models
-    from polygraph.tasks.answer import ChatTurn
+    from polygraph.tasks.answers.answer import ChatTurn
 
 
 def standalone_question(question: str, history: "Sequence[ChatTurn]", models: "Models") -> tuple[str, Usage]:
@@ -24,7 +24,7 @@ def standalone_question(question: str, history: "Sequence[ChatTurn]", models: "M
     """
     if not history:
         return question, Usage()
-    from polygraph.tasks.answer import condense_question
+    from polygraph.tasks.answers.answer import condense_question
     from polygraph.text.words import question_names
 
     if models.chat is not None:

@@ -16,7 +16,7 @@ from polygraph.retrieve.evidence import entity_evidence, spans_of_rows, triple_e
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.agent import AgentAction
+from polygraph.tasks.questions.agent import AgentAction
 from polygraph.text.normalize import normalize_name
 from polygraph.text.tokens import count_tokens
 from polygraph.text.words import StemCounts, content_stems

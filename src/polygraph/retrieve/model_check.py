@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.tasks.check_citations import CLAIMS_PER_CALL, CitedClaim, supported_claims
+from polygraph.tasks.evidence.check_citations import CLAIMS_PER_CALL, CitedClaim, supported_claims
 from polygraph.text.words import content_stems, shared_stems
 
 _PIECE_CHARACTERS = 4_000

@@ -11,7 +11,7 @@ from polygraph.errors import BadInput
 from polygraph.models import Models
 from polygraph.retrieve.steps import embed_names
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.question import Keywords, question_keywords
+from polygraph.tasks.questions.keywords import Keywords, question_keywords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from polygraph.models import Models
 from polygraph.records import Report
 from polygraph.retrieve.steps import embed_question
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.rate_reports import rate_report
+from polygraph.tasks.evidence.rate_reports import rate_report
 
 _UNREADABLE = 1
 """Rating assumed for a reply that cannot be parsed (code: 1)."""

@@ -9,7 +9,7 @@ from polygraph.records import Chunk, Citation, Retrieval
 from polygraph.retrieve.citations import cite
 from polygraph.retrieve.steps import ordered_chunks
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.table_answer import NamedTable, answer_from_tables
+from polygraph.tasks.answers.table_answer import NamedTable, answer_from_tables
 from polygraph.text.tokens import count_tokens
 
 _DOCUMENTS = 20

@@ -8,9 +8,9 @@ from polygraph.models.protocols import ChatModel
 from polygraph.records import Chunk, Citation, Evidence, ReaderForm, Retrieval
 from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.answer import NO_ANSWER
+from polygraph.tasks.answers.answer import NO_ANSWER
+from polygraph.tasks.answers.raft import RaftReply, read_with_tuned, without_marks
 from polygraph.tasks.parsing.citations import strip_citations
-from polygraph.tasks.raft import RaftReply, read_with_tuned, without_marks
 from polygraph.text.words import find_text
 
 OUT_OF_FORM = "the reply does not have the form that the reader was tuned for"

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import Request
 
 from polygraph.records import Answer, AnswerForm, Retrieval
-from polygraph.server.access import Principal
+from polygraph.server.access.tokens import Principal
 from polygraph.server.events import EventLog
 from polygraph.server.problems import Problem, problem_of
 from polygraph.server.served_indexes import ServedIndex

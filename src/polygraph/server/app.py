@@ -14,11 +14,11 @@ from starlette.routing import Route
 from polygraph import __version__
 from polygraph.errors import PolygraphError
 from polygraph.server import openai_api
-from polygraph.server.access import Tokens
+from polygraph.server.access.tokens import Tokens
 from polygraph.server.gate import Gate
 from polygraph.server.jobs.supervisor import Jobs
-from polygraph.server.mcp_server import PATH as MCP_PATH
-from polygraph.server.mcp_server import HttpEndpoint, McpServer
+from polygraph.server.mcp.server import PATH as MCP_PATH
+from polygraph.server.mcp.server import HttpEndpoint, McpServer
 from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
 from polygraph.server.routes import (
     asking,

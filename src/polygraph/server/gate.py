@@ -7,9 +7,9 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from polygraph.server.access import foreign_request
+from polygraph.server.access.limits import ClientTooSlow, RateLimit, limited_receive, limited_send
+from polygraph.server.access.tokens import foreign_request
 from polygraph.server.events import to_json
-from polygraph.server.limits import ClientTooSlow, RateLimit, limited_receive, limited_send
 from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
 from polygraph.server.state import ServerState
 

@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from fastapi.responses import JSONResponse
 
 from polygraph.records import Answer
-from polygraph.server.access import Principal, Scope, Tokens
+from polygraph.server.access.tokens import Principal, Scope, Tokens
 from polygraph.server.events import EventLog, to_json
 from polygraph.server.jobs.supervisor import Jobs
 from polygraph.server.metrics import Metrics

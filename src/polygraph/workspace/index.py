@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from polygraph.retrieve.method_names import MethodName
     from polygraph.retrieve.stream import Answering
     from polygraph.store.snapshot import Snapshot
-    from polygraph.tasks.answer import ChatTurn
+    from polygraph.tasks.answers.answer import ChatTurn
     from polygraph.workspace.entities import Entities
 
 

@@ -13,7 +13,7 @@ from polygraph.evaluate.runs.answer_steps import AnswerOptions
 from polygraph.evaluate.runs.asked_question import judge_question, plan_judging, study_name
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.models.prices import Price
-from polygraph.tasks.judge import ASPECTS
+from polygraph.tasks.evaluation.judge import ASPECTS
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
 

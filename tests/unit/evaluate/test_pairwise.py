@@ -11,7 +11,7 @@ from polygraph.evaluate.judging.judgements import Judgement, outcomes, verdicts_
 from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, judge_pairs
 from polygraph.evaluate.statistics.agreement import order_consistency
 from polygraph.evaluate.statistics.win_rates import win_rates
-from polygraph.tasks.judge import ASPECTS, JudgeReply, parse_scores
+from polygraph.tasks.evaluation.judge import ASPECTS, JudgeReply, parse_scores
 
 
 class Judge:

@@ -23,7 +23,7 @@ from polygraph.evaluate.reports.study_report import StudyReport, html_report, js
 from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.tasks.judge import ASPECTS
+from polygraph.tasks.evaluation.judge import ASPECTS
 
 MODELS = Models(
     chat=None, embedder=HashEmbedder(), name_embedder=HashEmbedder(), reranker=None, calls=Calls(None)

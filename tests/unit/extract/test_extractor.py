@@ -13,7 +13,7 @@ from polygraph.models.providers.openai import OpenAIChat
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.records import Chunk, Extraction, Window
-from polygraph.tasks.extract import extract_request, glean_request
+from polygraph.tasks.indexing.extract import extract_request, glean_request
 from polygraph.testing import scripted_extraction
 from polygraph.text.tokens import count_tokens
 

@@ -14,7 +14,7 @@ from polygraph.finetune.compare.report import as_text, conclusions, pictures_of,
 from polygraph.finetune.compare.run import Reader, compare_readers
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.models.providers.scripted_server import ScriptedServer
-from polygraph.tasks.raft import REFUSAL, quoted
+from polygraph.tasks.answers.raft import REFUSAL, quoted
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
 

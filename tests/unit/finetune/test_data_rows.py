@@ -17,7 +17,7 @@ from polygraph.finetune.data.presets import PRESETS, preset_with
 from polygraph.finetune.data.records import PARTS
 from polygraph.finetune.data.rows import compose_rows
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.raft import parse_raft
+from polygraph.tasks.answers.raft import parse_raft
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
 

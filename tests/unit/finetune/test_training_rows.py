@@ -144,7 +144,7 @@ def test_without_its_libraries_training_names_the_extra(
 
 @pytest.mark.parametrize("form", ["raft", "graft"])
 def test_the_form_of_rows_is_that_of_their_instruction(tmp_path: Path, form: str) -> None:
-    from polygraph.tasks.raft import reader_messages
+    from polygraph.tasks.answers.raft import reader_messages
 
     turns = [
         {"role": turn.role, "content": turn.content}

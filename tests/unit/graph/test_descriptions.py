@@ -2,7 +2,7 @@
 
 from polygraph.graph.descriptions import outgrows, select_statements
 from polygraph.records import Description
-from polygraph.tasks.describe import MAX_INPUT_TOKENS, MAX_ITEMS, Statements, share_calls
+from polygraph.tasks.indexing.describe import MAX_INPUT_TOKENS, MAX_ITEMS, Statements, share_calls
 from polygraph.text.tokens import count_tokens
 
 

@@ -24,7 +24,7 @@ from polygraph.models.batch.jobs import BatchOptions
 from polygraph.models.providers.openai import OpenAIChat
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, task_of
 from polygraph.records import Community, Description, Entity, Relation
-from polygraph.tasks import report as task
+from polygraph.tasks.indexing import report as task
 from polygraph.text.tokens import count_tokens
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"

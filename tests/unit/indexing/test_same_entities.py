@@ -14,7 +14,7 @@ from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.models.providers.scripted_server import request_from_body
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.tasks.same import NameInContext, parse_same, same_request
+from polygraph.tasks.indexing.same import NameInContext, parse_same, same_request
 
 PAPERS = {
     "a.txt": "Jane Vane designed the tower.",

@@ -12,7 +12,7 @@ from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.indexing.suggested_pairs import listed_at_most
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.store.database import SqliteStore
-from polygraph.tasks.suggest_same import NameInList, parse_groups, suggest_same_request
+from polygraph.tasks.indexing.suggest_same import NameInList, parse_groups, suggest_same_request
 from tests.unit.indexing.test_same_entities import opened
 
 PAPERS = {

@@ -16,7 +16,7 @@ from polygraph.retrieve.base import Method
 from polygraph.retrieve.methods.combine import Arm, Integrate, Select, integrate, select
 from polygraph.retrieve.overlap import overlap, passages
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.route import Route, parse_route, route_by_rules
+from polygraph.tasks.questions.route import Route, parse_route, route_by_rules
 from polygraph.testing import check_method, scripted_chat
 from polygraph.testing.scripted_model import REPLIES
 from polygraph.workspace.index import Index

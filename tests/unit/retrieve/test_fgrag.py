@@ -11,7 +11,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.methods.fgrag import FGRAG, specific_parts
-from polygraph.tasks.summarise import extractive_summaries
+from polygraph.tasks.evidence.summarise import extractive_summaries
 from polygraph.testing import scripted_chat
 
 QUESTION = "Why did Tobias Wren refuse to pay Mara Quill?"

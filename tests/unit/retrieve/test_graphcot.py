@@ -12,7 +12,7 @@ from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.methods.graphcot import GraphCoT
 from polygraph.store.graph_arrays import GraphArrays
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.agent import AgentAction, parse_step
+from polygraph.tasks.questions.agent import AgentAction, parse_step
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.scripted_model import REPLIES
 from polygraph.testing.scripts.prompt_reading import fenced, last_turn

@@ -12,7 +12,7 @@ from polygraph.retrieve.methods.hipporag import HippoRAG
 from polygraph.retrieve.row_texts import fact_statements
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Nearest
-from polygraph.tasks.filter_facts import parse_fact_choice, relevant_facts
+from polygraph.tasks.evidence.filter_facts import parse_fact_choice, relevant_facts
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {

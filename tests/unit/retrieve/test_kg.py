@@ -7,7 +7,7 @@ from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS, triple_traversal
 from polygraph.retrieve.methods.kg import KnowledgeGraph
 from polygraph.retrieve.triple_traversal import traverse_triples
-from polygraph.tasks.question import graph_keywords
+from polygraph.tasks.questions.keywords import graph_keywords
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {

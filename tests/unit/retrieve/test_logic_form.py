@@ -11,7 +11,7 @@ from polygraph.models.providers.scripted import ScriptedChat, task_of
 from polygraph.retrieve.methods.rograg.executor import PlanExecutor
 from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions, link_name, search_facts
 from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
-from polygraph.tasks.plan import Plan, parse_plan, plan, plan_by_rules, referenced_aliases
+from polygraph.tasks.questions.plan import Plan, parse_plan, plan, plan_by_rules, referenced_aliases
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {

@@ -8,7 +8,7 @@ import pytest
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.model_check import check_by_model
-from polygraph.tasks.check_citations import CLAIMS_PER_CALL, CitedClaim, check_request
+from polygraph.tasks.evidence.check_citations import CLAIMS_PER_CALL, CitedClaim, check_request
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.scripts.prompt_reading import blocks, fenced, last_turn
 from tests.unit.retrieve.conftest import QUESTION, TEXTS

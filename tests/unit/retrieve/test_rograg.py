@@ -10,9 +10,9 @@ from polygraph.retrieve.answer import answer
 from polygraph.retrieve.methods.rograg.dual import RogragDual
 from polygraph.retrieve.methods.rograg.rograg import Rograg
 from polygraph.retrieve.relevance import calibrate, fit_threshold, relevance
-from polygraph.tasks.intent import INTENTS, classify_intent, parse_intent
-from polygraph.tasks.question import Keywords
-from polygraph.tasks.verify import filter_rows, parse_verdict
+from polygraph.tasks.evidence.verify import filter_rows, parse_verdict
+from polygraph.tasks.questions.intent import INTENTS, classify_intent, parse_intent
+from polygraph.tasks.questions.keywords import Keywords
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {

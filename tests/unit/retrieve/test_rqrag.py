@@ -13,7 +13,7 @@ from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.methods.rqrag import RQRAG
-from polygraph.tasks.refine_query import parse_path_answer, parse_query, refine_query
+from polygraph.tasks.questions.refine_query import parse_path_answer, parse_query, refine_query
 from polygraph.testing import WordEmbedder, scripted_chat
 from polygraph.testing.scripted_model import REPLIES
 from polygraph.testing.scripts.prompt_reading import last_turn

@@ -8,7 +8,7 @@ from polygraph.config import Settings
 from polygraph.models.open import open_models
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.retrieve.tuned_reader import NOT_VERBATIM, OUT_OF_FORM
-from polygraph.tasks.raft import REFUSAL, quoted
+from polygraph.tasks.answers.raft import REFUSAL, quoted
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
 

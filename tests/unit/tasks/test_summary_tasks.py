@@ -7,12 +7,12 @@ import pytest
 from polygraph.errors import UnusableReply
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Finding, Report
-from polygraph.tasks.answer import write_answer
-from polygraph.tasks.aspects import aspects, question_parts
-from polygraph.tasks.drift import parse_intermediate, run_primer
+from polygraph.tasks.answers.answer import write_answer
+from polygraph.tasks.answers.drift import parse_intermediate, run_primer
+from polygraph.tasks.evidence.rate_reports import parse_rating
+from polygraph.tasks.evidence.summarise import parse_summary
 from polygraph.tasks.parsing.citations import likely_sources, strip_citations
-from polygraph.tasks.rate_reports import parse_rating
-from polygraph.tasks.summarise import parse_summary
+from polygraph.tasks.questions.aspects import aspects, question_parts
 
 
 @pytest.mark.parametrize(

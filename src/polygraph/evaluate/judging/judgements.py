@@ -8,7 +8,7 @@ from polygraph.errors import UnusableReply
 from polygraph.evaluate.statistics.agreement import Verdict
 from polygraph.models.calls import about_question
 from polygraph.records import Json
-from polygraph.tasks.judge import JudgeReply
+from polygraph.tasks.evaluation.judge import JudgeReply
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.tasks.judge import (
+from polygraph.tasks.evaluation.judge import (
     JudgeReply,
     choose_winner,
     find_differences,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from polygraph.evaluate.judging.judgements import Judgement, ParallelMap, ask_judge
-from polygraph.tasks.judge import JudgeReply
+from polygraph.tasks.evaluation.judge import JudgeReply
 
 PROTOCOL = "listwise"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from polygraph.evaluate.judging.judgements import Judgement, ParallelMap, ask_judge
-from polygraph.tasks.judge import JudgeReply
+from polygraph.tasks.evaluation.judge import JudgeReply
 
 
 class PairJudge(Protocol):

@@ -20,7 +20,7 @@ from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, judge
 from polygraph.evaluate.statistics.intervals import paired_means
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
 from polygraph.evaluate.statistics.power import power_analysis
-from polygraph.tasks.judge import ASPECTS, HIGHEST, JudgeReply
+from polygraph.tasks.evaluation.judge import ASPECTS, HIGHEST, JudgeReply
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Chunk
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.generate_questions import (
+from polygraph.tasks.evaluation.generate_questions import (
     Level,
     generate_question,
     generate_user_questions,

@@ -30,7 +30,7 @@ from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import power_analysis
 from polygraph.evaluate.statistics.randomisation import FLIPS
 from polygraph.evaluate.statistics.win_rates import WinRates, box_statistics, win_rates
-from polygraph.tasks.judge import HIGHEST
+from polygraph.tasks.evaluation.judge import HIGHEST
 
 _FLIPS_PER_PAIR = 200
 """Sign patterns per pair of methods, so that p can stay significant after the correction for many pairs."""

@@ -23,7 +23,7 @@ from polygraph.indexing.progress import Progress
 from polygraph.models import ChatModel, Models
 from polygraph.models.calls import Calls, about_question
 from polygraph.models.sampling import sampled
-from polygraph.tasks.answer import NO_ANSWER, lengthen_answer, write_answer
+from polygraph.tasks.answers.answer import NO_ANSWER, lengthen_answer, write_answer
 
 
 def align_answers(

@@ -26,7 +26,7 @@ from polygraph.models.reply_work import ReplyWork, reply_work
 from polygraph.prompts import prompt
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, digest
 from polygraph.revisions import EXTRACTION_PROMPT, EXTRACTION_ROWS
-from polygraph.tasks import extract as task
+from polygraph.tasks.indexing import extract as task
 from polygraph.tasks.parsing.short_replies import printable
 from polygraph.text.passage import as_read, fields_above
 from polygraph.text.words import content_stem_set

@@ -14,7 +14,7 @@ from polygraph.records import Chunk
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import chunk_evidence
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.raft import RaftReply, renumber, write_reasoning
+from polygraph.tasks.answers.raft import RaftReply, renumber, write_reasoning
 
 HOPS = 2
 """Distinct entities of a subgraph beyond the first; a row shows one or two passages with the answer."""

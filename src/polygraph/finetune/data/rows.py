@@ -28,7 +28,7 @@ from polygraph.prompts import neutralize, one_line
 from polygraph.records import Chunk, Evidence
 from polygraph.retrieve.pack import Block, pack
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.raft import REFUSAL, completion, parse_raft, quoted, reader_messages, renumber
+from polygraph.tasks.answers.raft import REFUSAL, completion, parse_raft, quoted, reader_messages, renumber
 from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_tokens
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from polygraph.finetune.training.recipes import Learned
 from polygraph.finetune.training.rows import ChatRow
-from polygraph.tasks.raft import ANSWER, BEGIN_QUOTE, END_QUOTE
+from polygraph.tasks.answers.raft import ANSWER, BEGIN_QUOTE, END_QUOTE
 
 _MARK = re.compile("|".join(map(re.escape, (BEGIN_QUOTE, END_QUOTE, ANSWER))))
 TOO_LONG, HAS_CONTROL_TOKEN = "too long", "with a control token of the model in their text"

@@ -20,7 +20,7 @@ from polygraph.graph.reports.titles import title_of
 from polygraph.models import Background, ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Community, CountedCommunity, Finding, Report, digest
-from polygraph.tasks import report as task
+from polygraph.tasks.indexing import report as task
 from polygraph.text.tokens import count_tokens
 
 MAX_INPUT_TOKENS = 8_000

@@ -9,7 +9,7 @@ from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced
 from polygraph.models import ChatModel
 from polygraph.models.calls import request_key
 from polygraph.records import Entity, Relation
-from polygraph.tasks.describe import (
+from polygraph.tasks.indexing.describe import (
     MAX_INPUT_TOKENS,
     STAGE,
     Statements,

@@ -27,7 +27,7 @@ from polygraph.models.calls import request_key
 from polygraph.models.prices import Price
 from polygraph.prompts import prompt
 from polygraph.records import Extraction, Window
-from polygraph.tasks import extract as extract_task
+from polygraph.tasks.indexing import extract as extract_task
 from polygraph.text.passage import as_read, fields_above
 from polygraph.text.tokens import count_tokens
 

@@ -30,7 +30,7 @@ from polygraph.indexing.estimate.simulated_graph import SimulatedGraph, simulate
 from polygraph.models import ChatModel
 from polygraph.models.calls import request_key
 from polygraph.records import Extraction, Window
-from polygraph.tasks import report as report_task
+from polygraph.tasks.indexing import report as report_task
 from polygraph.text.tokens import count_many, count_tokens
 
 _CHANCE_ERROR = 0.06

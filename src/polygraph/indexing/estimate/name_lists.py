@@ -10,7 +10,7 @@ from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced
 from polygraph.indexing.suggested_pairs import line_of, listed_at_most, pairs_of
 from polygraph.models import ChatModel, ChatReply, ChatRequest
 from polygraph.records import Extraction, Window
-from polygraph.tasks.suggest_same import NAMES_PER_CALL, STAGE, parse_groups, suggest_same_request
+from polygraph.tasks.indexing.suggest_same import NAMES_PER_CALL, STAGE, parse_groups, suggest_same_request
 from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_tokens
 

@@ -10,7 +10,7 @@ from polygraph.indexing.estimate.simulated_graph import SimulatedGraph
 from polygraph.models import Models
 from polygraph.records import Extraction, Window
 from polygraph.store.manifest import Manifest
-from polygraph.tasks import report as report_task
+from polygraph.tasks.indexing import report as report_task
 from polygraph.text.tokens import count_tokens
 
 _CALLS_PER_REPORT = 4

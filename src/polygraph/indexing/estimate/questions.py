@@ -10,8 +10,8 @@ from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import Price
 from polygraph.prompts import prompt
 from polygraph.records import Community
-from polygraph.tasks.answer import answer_instructions
-from polygraph.tasks.check_citations import check_request
+from polygraph.tasks.answers.answer import answer_instructions
+from polygraph.tasks.evidence.check_citations import check_request
 from polygraph.text.tokens import count_tokens
 
 MIN_ANSWERS = 3

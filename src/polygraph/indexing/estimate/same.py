@@ -24,7 +24,7 @@ from polygraph.indexing.suggested_pairs import NAMES_PER_PAIR
 from polygraph.models import ChatModel, ChatReply, ChatRequest
 from polygraph.models.calls import request_key
 from polygraph.records import Extraction, Window
-from polygraph.tasks.same import (
+from polygraph.tasks.indexing.same import (
     MAX_DESCRIPTIONS,
     MAX_NAMES,
     MAX_PASSAGES,

@@ -20,7 +20,7 @@ from polygraph.retrieve.methods.vector import Naive
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.route import Route, route_question
+from polygraph.tasks.questions.route import Route, route_question
 
 Router = Callable[[str, Models], Route]
 """Classifies a question."""

@@ -33,7 +33,7 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_at_once, retrieved
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.question import question_entities
+from polygraph.tasks.questions.keywords import question_entities
 
 T = TypeVar("T")
 Policy: TypeAlias = Literal["threshold", "top_k", "elbow"]

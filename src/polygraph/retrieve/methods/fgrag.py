@@ -33,8 +33,8 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_names, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.tasks.aspects import aspects, question_parts
-from polygraph.tasks.summarise import Summary, extractive_summaries, summarise_notes
+from polygraph.tasks.evidence.summarise import Summary, extractive_summaries, summarise_notes
+from polygraph.tasks.questions.aspects import aspects, question_parts
 from polygraph.text.prose import count_noun
 from polygraph.text.quantities import located_dates, located_quantities
 from polygraph.text.tokens import count_many

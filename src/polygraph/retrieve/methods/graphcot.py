@@ -21,9 +21,9 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import triple_line
 from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.agent import AgentAction, next_step, step_tokens
-from polygraph.tasks.answer import NO_ANSWER
-from polygraph.tasks.question import question_entities
+from polygraph.tasks.answers.answer import NO_ANSWER
+from polygraph.tasks.questions.agent import AgentAction, next_step, step_tokens
+from polygraph.tasks.questions.keywords import question_entities
 from polygraph.text.words import content_stems
 
 _NAME = "graph-cot"

@@ -20,7 +20,12 @@ from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal, SourceOrder
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.drift import IntermediateAnswer, answer_follow_up, run_primer, write_hypothetical_answer
+from polygraph.tasks.answers.drift import (
+    IntermediateAnswer,
+    answer_follow_up,
+    run_primer,
+    write_hypothetical_answer,
+)
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.text.prose import count_noun
 

@@ -20,7 +20,7 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.report_selection import nearest_reports, relevant_reports, reports_to_level
 from polygraph.retrieve.steps import RANKED, retrieved
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.map_reports import Point, find_points
+from polygraph.tasks.evidence.map_reports import Point, find_points
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.text.tokens import count_many
 

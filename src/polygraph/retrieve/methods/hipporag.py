@@ -26,7 +26,7 @@ from polygraph.retrieve.row_texts import distinct_names, fact_statements
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit, top
-from polygraph.tasks.filter_facts import relevant_facts
+from polygraph.tasks.evidence.filter_facts import relevant_facts
 
 Floats = NDArray[np.float64]
 _DIGITS = 9

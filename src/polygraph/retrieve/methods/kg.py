@@ -29,7 +29,7 @@ from polygraph.retrieve.steps import (
 )
 from polygraph.retrieve.triple_traversal import ReachedTriple, traverse_triples
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.question import graph_keywords
+from polygraph.tasks.questions.keywords import graph_keywords
 from polygraph.text.normalize import normalize_name
 from polygraph.text.words import STOP_WORDS
 

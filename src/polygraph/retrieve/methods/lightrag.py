@@ -52,7 +52,7 @@ from polygraph.retrieve.steps import (
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.tasks.offline.question_scope import is_global_question
-from polygraph.tasks.question import Keywords, question_keywords
+from polygraph.tasks.questions.keywords import Keywords, question_keywords
 
 Mode: TypeAlias = Literal["local", "global", "hybrid", "mix"]
 

@@ -22,7 +22,7 @@ from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_question, reciprocal_rank_fusion
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.tasks.refine_query import ACTIONS, Action, PathAnswer, answer_path, refine_query
+from polygraph.tasks.questions.refine_query import ACTIONS, Action, PathAnswer, answer_path, refine_query
 from polygraph.text.normalize import normalize_name
 from polygraph.text.words import content_stems
 

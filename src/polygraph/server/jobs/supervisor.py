@@ -14,7 +14,7 @@ from typing import Any
 from polygraph.errors import IndexLocked
 from polygraph.server.jobs.queue import Job, JobQueue
 from polygraph.server.jobs.worker import COMMAND
-from polygraph.server.uploads import UploadFolder
+from polygraph.server.uploads.folder import UploadFolder
 from polygraph.workspace.index import Index
 
 _POLL_S = 0.2

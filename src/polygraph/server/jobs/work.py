@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygraph.errors import BadInput, IndexLocked, PolygraphError
-from polygraph.server.uploads import UploadFolder
+from polygraph.server.uploads.folder import UploadFolder
 from polygraph.workspace.graph_map import GraphMap
 from polygraph.workspace.index import Index
 from polygraph.workspace.json_views import build_report_json, entity_change_json, estimate_json

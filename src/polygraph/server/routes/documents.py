@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from polygraph.errors import IndexUnreadable
 from polygraph.retrieve import method as find_method
-from polygraph.server.document_views import document_list, document_text, to_remove
 from polygraph.server.jobs.queue import ENDED, Job
-from polygraph.server.multipart_form import MultipartForm
 from polygraph.server.problems import Problem
 from polygraph.server.routes import accepted_job, jobs_of
 from polygraph.server.state import Reader, ServerState, State, Writer
-from polygraph.server.uploads import Receiver, UploadFolder
+from polygraph.server.uploads.folder import Receiver, UploadFolder
+from polygraph.server.uploads.form import MultipartForm
+from polygraph.server.views.documents import document_list, document_text, to_remove
 
 router = APIRouter(prefix="/api/v1/indexes/{index}", tags=["documents"])
 OptionsT = TypeVar("OptionsT", bound="Options")

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from polygraph.server import graph_views
 from polygraph.server.problems import Problem
 from polygraph.server.routes import accepted_job, jobs_of
 from polygraph.server.routes.graph import shown
 from polygraph.server.state import Reader, State, Writer
+from polygraph.server.views import graph as graph_views
 
 router = APIRouter(prefix="/api/v1/indexes/{index}/entities", tags=["entities"])
 _NEEDED = {"merge": ("a", "b"), "split": ("a",), "rename": ("a", "name"), "undo": ()}

@@ -4,8 +4,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from polygraph.server.retrieval_views import evaluation_list, evaluation_view
 from polygraph.server.state import Reader, State
+from polygraph.server.views.evaluations import evaluation_list, evaluation_view
 
 router = APIRouter(prefix="/api/v1/evaluations", tags=["evaluations"])
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from polygraph.server import graph_views
 from polygraph.server.problems import Problem
 from polygraph.server.state import Reader, ServerState, State
+from polygraph.server.views import graph as graph_views
 from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.graph_map import GraphMap
 

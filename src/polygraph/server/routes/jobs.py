@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
 from polygraph.errors import BadInput
-from polygraph.server.access import Principal
+from polygraph.server.access.tokens import Principal
 from polygraph.server.events import HEARTBEAT, MEDIA_TYPE, encode_event, to_json
 from polygraph.server.jobs.queue import ENDED, Job
 from polygraph.server.jobs.supervisor import Jobs

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Response
 
-from polygraph.server import graph_views
 from polygraph.server.state import State
+from polygraph.server.views import graph as graph_views
 
 router = APIRouter(include_in_schema=False)
 

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from polygraph.server.state import Reader, State
-from polygraph.server.study_views import study_list, study_points, study_report, study_view
+from polygraph.server.views.studies import study_list, study_points, study_report, study_view
 
 router = APIRouter(prefix="/api/v1/studies", tags=["studies"])
 _CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"

@@ -4,7 +4,7 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.tasks.answer import NO_ANSWER
+from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import phrases, question_names

@@ -4,8 +4,8 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.tasks.answer import NO_ANSWER
-from polygraph.tasks.raft import ANSWER, REFUSAL, completion, quoted
+from polygraph.tasks.answers.answer import NO_ANSWER
+from polygraph.tasks.answers.raft import ANSWER, REFUSAL, completion, quoted
 from polygraph.testing.scripts.indexing import CAPITALISED
 from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans

@@ -3,7 +3,7 @@
 import json
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.tasks.route import route_by_rules
+from polygraph.tasks.questions.route import route_by_rules
 from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 from polygraph.text.words import phrases
 

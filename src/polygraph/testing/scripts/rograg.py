@@ -5,8 +5,8 @@ import re
 from dataclasses import asdict
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.tasks.intent import intent_by_rules
-from polygraph.tasks.plan import PlanStep, plan_by_rules
+from polygraph.tasks.questions.intent import intent_by_rules
+from polygraph.tasks.questions.plan import PlanStep, plan_by_rules
 from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
 
 _SUPPORT = 0.5

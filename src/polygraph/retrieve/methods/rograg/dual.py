@@ -38,7 +38,7 @@ from polygraph.retrieve.steps import (
     sources_of,
 )
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.question import Keywords, question_keywords
+from polygraph.tasks.questions.keywords import Keywords, question_keywords
 
 Matching: TypeAlias = Literal["joined", "exact"]
 Order: TypeAlias = Literal["statements", "graph"]

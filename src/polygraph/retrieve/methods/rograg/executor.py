@@ -17,9 +17,9 @@ from polygraph.retrieve.methods.rograg.operators import Row, value_of, value_row
 from polygraph.retrieve.methods.rograg.step_result import LISTED, Results, StepResult, list_names
 from polygraph.retrieve.methods.rograg.step_retrieval import StepRetrieval
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.plan import Plan, PlanStep
-from polygraph.tasks.subanswer import deduce
-from polygraph.tasks.verify import filter_rows
+from polygraph.tasks.answers.subanswer import deduce
+from polygraph.tasks.evidence.verify import filter_rows
+from polygraph.tasks.questions.plan import Plan, PlanStep
 from polygraph.text.quantities import Date, Quantity
 from polygraph.text.words import content_stems
 

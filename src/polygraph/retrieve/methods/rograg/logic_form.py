@@ -21,7 +21,7 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import fact_statements
 from polygraph.retrieve.steps import RANKED, entities_in_question, ordered_chunks, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.plan import MAX_STEPS, Plan, plan
+from polygraph.tasks.questions.plan import MAX_STEPS, Plan, plan
 from polygraph.text.prose import count_noun
 from polygraph.text.statements import RELATED_TO
 

@@ -18,12 +18,12 @@ from polygraph.retrieve.methods.rograg.logic_form import NEEDS as LOGIC_NEEDS
 from polygraph.retrieve.methods.rograg.logic_form import RogragLogic, plan_step
 from polygraph.retrieve.relevance import relevance
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.answer import write_answer
-from polygraph.tasks.intent import Intent, classify_intent
+from polygraph.tasks.answers.answer import write_answer
+from polygraph.tasks.evidence.verify import answer_holds, evidence_suffices
 from polygraph.tasks.offline.question_scope import is_global_question
-from polygraph.tasks.plan import Plan
-from polygraph.tasks.question import Keywords, question_keywords
-from polygraph.tasks.verify import answer_holds, evidence_suffices
+from polygraph.tasks.questions.intent import Intent, classify_intent
+from polygraph.tasks.questions.keywords import Keywords, question_keywords
+from polygraph.tasks.questions.plan import Plan
 
 Verify: TypeAlias = Literal["pre", "post", "none"]
 _REASONS: dict[Intent, str] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polygraph.records import Json
 from polygraph.retrieve.methods.rograg.fact_search import Fact, LinkedName
 from polygraph.retrieve.methods.rograg.operators import Row
-from polygraph.tasks.plan import REFERENCE, PlanStep, referenced_aliases
+from polygraph.tasks.questions.plan import REFERENCE, PlanStep, referenced_aliases
 
 REFERENCED_ROWS = 5
 """Rows of an earlier result that a reference to it stands for."""

@@ -22,9 +22,9 @@ from polygraph.retrieve.methods.rograg.operators import Row, value_row
 from polygraph.retrieve.methods.rograg.step_result import Results, StepResult
 from polygraph.retrieve.row_texts import triple_line
 from polygraph.store.snapshot import Snapshot
+from polygraph.tasks.answers.subanswer import SubAnswer, sub_answer
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.tasks.plan import PlanStep
-from polygraph.tasks.subanswer import SubAnswer, sub_answer
+from polygraph.tasks.questions.plan import PlanStep
 from polygraph.text.normalize import normalize_name
 from polygraph.text.sentences import sentence_spans
 

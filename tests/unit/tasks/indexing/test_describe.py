@@ -3,7 +3,7 @@
 import pytest
 
 from polygraph.errors import UnusableReply
-from polygraph.tasks.describe import Statements, describe_request, parse_descriptions
+from polygraph.tasks.indexing.describe import Statements, describe_request, parse_descriptions
 
 
 def test_statements_are_fenced_and_cannot_pose_as_items():

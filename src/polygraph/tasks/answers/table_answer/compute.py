@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from polygraph.tasks.table_answer.cells import Column, same_unit
-from polygraph.tasks.table_answer.reading import ColumnMention, Condition, Reading, TableView
-from polygraph.tasks.table_answer.words import ADJECTIVES, LESS, MORE, YES_NO
+from polygraph.tasks.answers.table_answer.cells import Column, same_unit
+from polygraph.tasks.answers.table_answer.reading import ColumnMention, Condition, Reading, TableView
+from polygraph.tasks.answers.table_answer.words import ADJECTIVES, LESS, MORE, YES_NO
 from polygraph.text.prose import join_list
 from polygraph.text.words import stem
 

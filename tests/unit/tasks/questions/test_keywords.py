@@ -1,6 +1,6 @@
 """What a question is looked up by, without a model."""
 
-from polygraph.tasks.question import question_keywords
+from polygraph.tasks.questions.keywords import question_keywords
 
 
 def test_names_are_details_and_other_phrases_themes(hashed_models):

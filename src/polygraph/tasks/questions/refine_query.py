@@ -14,7 +14,7 @@ from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Message
 from polygraph.prompts import PromptText, as_data, one_line, prompt
-from polygraph.tasks.answer import NO_ANSWER
+from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import field_line, field_text
 from polygraph.text.words import STOP_WORDS, content_stems, phrases

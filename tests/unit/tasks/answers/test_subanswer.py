@@ -2,8 +2,8 @@
 
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Chunk
+from polygraph.tasks.answers.subanswer import deduce, sub_answer
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.tasks.subanswer import deduce, sub_answer
 from polygraph.testing import hashed_models
 
 

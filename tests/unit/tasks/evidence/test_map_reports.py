@@ -7,7 +7,7 @@ import pytest
 from polygraph.errors import UnusableReply
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Finding, Report
-from polygraph.tasks.map_reports import find_points
+from polygraph.tasks.evidence.map_reports import find_points
 from polygraph.testing import hashed_models
 
 REPORTS = [

@@ -15,7 +15,7 @@ from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import PromptText, as_data, one_line, prompt
 from polygraph.records import ReaderForm
-from polygraph.tasks.answer import NO_ANSWER
+from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.parsing.short_replies import without_thinking
 
 BEGIN_QUOTE = "##begin_quote##"

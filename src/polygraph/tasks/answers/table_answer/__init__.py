@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygraph.records import Table
-from polygraph.tasks.table_answer.compute import Result, compute
-from polygraph.tasks.table_answer.reading import TableView, may_answer, read_question
-from polygraph.tasks.table_answer.words import SYNONYMS, TOKEN
+from polygraph.tasks.answers.table_answer.compute import Result, compute
+from polygraph.tasks.answers.table_answer.reading import TableView, may_answer, read_question
+from polygraph.tasks.answers.table_answer.words import SYNONYMS, TOKEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from polygraph.records import Document, Metadata
 from polygraph.server.problems import Problem, unknown
-from polygraph.server.uploads import UploadFolder
+from polygraph.server.uploads.folder import UploadFolder
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.passage import HIDDEN_FIELDS
 

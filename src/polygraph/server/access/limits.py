@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, MutableMapping
-from typing import Any
 
 from starlette.types import Message, Receive, Send
 
@@ -113,9 +112,3 @@ def _too_large(most: int) -> Problem:
         f"the body is larger than {most:,} bytes. Send less at once",
         {"connection": "close"},
     )
-
-
-def header_of(scope: MutableMapping[str, Any], name: bytes) -> str | None:
-    """Return the first header of that name, in lower case."""
-    found: str | None = next((v.decode("latin-1") for k, v in scope["headers"] if k == name), None)
-    return found

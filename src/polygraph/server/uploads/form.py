@@ -7,7 +7,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from polygraph.server.problems import Problem
-from polygraph.server.uploads import Receiver
+from polygraph.server.uploads.folder import Receiver
 
 _MAX_FIELD = 10_000
 _MAX_FIELDS = 20

@@ -24,11 +24,11 @@ from starlette.types import Scope as AsgiScope
 from polygraph import __version__
 from polygraph.errors import BadInput
 from polygraph.retrieve import method as find_method
-from polygraph.server import answering, mcp_results
-from polygraph.server.access import Principal
-from polygraph.server.document_views import to_remove
+from polygraph.server import answering
+from polygraph.server.access.tokens import Principal
 from polygraph.server.jobs.work import run as run_job
-from polygraph.server.mcp_results import (
+from polygraph.server.mcp import results
+from polygraph.server.mcp.results import (
     MAX_LISTED,
     AskResult,
     Change,
@@ -41,7 +41,8 @@ from polygraph.server.mcp_results import (
 from polygraph.server.problems import Problem, problem_of
 from polygraph.server.served_indexes import PinnedIndex, ServedIndex
 from polygraph.server.state import ServerState
-from polygraph.server.uploads import UploadFolder
+from polygraph.server.uploads.folder import UploadFolder
+from polygraph.server.views.documents import to_remove
 from polygraph.text.prose import count_noun
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class McpServer(MCPServer[Any]):
 
         def work(opened: PinnedIndex) -> SearchResult:
             found = opened.retrieve(question, method or None)
-            return mcp_results.search_result(served.name, found, k)
+            return results.search_result(served.name, found, k)
 
         return await self._read(served, work)
 
@@ -153,7 +154,7 @@ class McpServer(MCPServer[Any]):
             found = await state.answers.answer(log.id, principal, served)
         except Exception as error:
             raise self._tool_error(error) from error
-        return self._clean(mcp_results.ask_result(served.name, log.id, found))
+        return self._clean(results.ask_result(served.name, log.id, found))
 
     async def explain(
         self,
@@ -168,7 +169,7 @@ class McpServer(MCPServer[Any]):
             found = await self._state.answers.answer(answer, principal, served)
         except Problem as error:
             raise self._tool_error(error) from error
-        return self._clean(mcp_results.explain_result(served.name, answer, found))
+        return self._clean(results.explain_result(served.name, answer, found))
 
     async def list_documents(
         self,
@@ -183,7 +184,7 @@ class McpServer(MCPServer[Any]):
         served = self._served(index)
         return await self._read(
             served,
-            lambda opened: mcp_results.document_list(served.name, opened.snapshot(), q, after, limit),
+            lambda opened: results.document_list(served.name, opened.snapshot(), q, after, limit),
         )
 
     async def read_document(
@@ -199,7 +200,7 @@ class McpServer(MCPServer[Any]):
         served = self._served(index)
         return await self._read(
             served,
-            lambda opened: mcp_results.document_text(served.name, opened.snapshot(), id, start, end),
+            lambda opened: results.document_text(served.name, opened.snapshot(), id, start, end),
         )
 
     async def graph_neighbours(
@@ -215,7 +216,7 @@ class McpServer(MCPServer[Any]):
         served = self._served(index)
         return await self._read(
             served,
-            lambda opened: mcp_results.neighbourhood(served.name, opened.snapshot(), entity, hops, limit),
+            lambda opened: results.neighbourhood(served.name, opened.snapshot(), entity, hops, limit),
         )
 
     async def add_document(
@@ -298,13 +299,13 @@ class McpServer(MCPServer[Any]):
         """Return the text of a document, at most 20,000 characters; read_document reads on."""
         self._principal(context)
         return await self._read_resource(
-            index, lambda opened: mcp_results.document_text(index, opened.snapshot(), id, 0, None).text
+            index, lambda opened: results.document_text(index, opened.snapshot(), id, 0, None).text
         )
 
     async def _report_resource(self, index: str, id: str, context: Context[Any, Any]) -> str:
         """Return the report on a community."""
         self._principal(context)
-        return await self._read_resource(index, lambda opened: mcp_results.report_text(opened.snapshot(), id))
+        return await self._read_resource(index, lambda opened: results.report_text(opened.snapshot(), id))
 
     # --- parts --------------------------------------------------------------------------------------
 
@@ -415,7 +416,7 @@ class HttpEndpoint:
 
 def _resources(index: str, opened: PinnedIndex) -> list[Resource]:
     snapshot = opened.snapshot()
-    listed = mcp_results.document_list(index, snapshot, "", "", _MOST_RESOURCES).documents
+    listed = results.document_list(index, snapshot, "", "", _MOST_RESOURCES).documents
     found = [
         Resource(
             uri=f"polygraph://{index}/documents/{_quoted(each.id)}",

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from polygraph.records import Table
-from polygraph.tasks.table_answer.cells import Column, parse_days, parse_number, read_column
-from polygraph.tasks.table_answer.words import (
+from polygraph.tasks.answers.table_answer.cells import Column, parse_days, parse_number, read_column
+from polygraph.tasks.answers.table_answer.words import (
     ADJECTIVES,
     BOUND_WORDS,
     LESS,

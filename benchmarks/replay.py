@@ -12,9 +12,10 @@ only the prompts, by the hash of the prompt (replay/name_replies.jsonl). Where a
 and rules decide; how many have none is printed. `--ask DIR` writes those to ``DIR/prompts.jsonl`` instead: first the
 lists of names, and once they have replies, the pairs.
 
-`--set` chooses other questions about the same files (replay/*questions.jsonl), written from the documents alone: `dev` and
-`dev-2` to look at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out` were written
-after `final` had been read for a figure, before the next change.
+`--set` chooses other questions about the same files (replay/*questions.jsonl), written from the documents alone: `dev`
+and `dev-2` to look at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out`
+were written after `final` had been read for a figure, before the next change; those of `dev-2` later, before their own
+results were read.
 
 Prints one row for each method and one for their mean: chunk recall among the first ten and the share of questions with
 all evidence among them, parser and strong model, and the difference paired by question with its 95% interval: what

@@ -13,8 +13,9 @@ and rules decide; how many have none is printed. `--ask DIR` writes those to ``D
 lists of names, and once they have replies, the pairs.
 
 `--set` chooses other questions about the same files (replay/*questions.jsonl), written from the documents alone: `dev`
-to look at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out` were written
-after `final` had been read for a figure, before the next change.
+and `dev-2` to look at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out`
+were written after `final` had been read for a figure, before the next change; those of `dev-2` later, before their own
+results were read.
 
 Prints one row for each method and one for their mean: chunk recall among the first ten and the share of questions with
 all evidence among them, parser and strong model, and the difference paired by question with its 95% interval: what
@@ -125,7 +126,7 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path, help="folder of the data sets")
     parser.add_argument(
-        "--set", choices=("gold", "dev", "final", "held-out"), default="gold", help="which questions"
+        "--set", choices=("gold", "dev", "dev-2", "final", "held-out"), default="gold", help="which questions"
     )
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--keep", type=Path, help="where the indexes are kept (default: a temporary folder)")

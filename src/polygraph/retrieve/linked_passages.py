@@ -126,7 +126,7 @@ class LinkedPassage(NamedTuple):
     cosine: float
     """With the question."""
     n_words: int
-    """Words of the question in one thing that a row says of this passage, the most of any."""
+    """Words of the question in what the rows say of this passage, together."""
 
 
 def rank_by_statements(
@@ -142,7 +142,8 @@ def rank_by_statements(
     """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
 
     A hub is mentioned in many passages. Which of them bears on the question shows in what is said of the hub there, and
-    in particular where the passage itself says "he" or "the boat".
+    in particular where the passage itself says "he" or "the boat". The words of all that is said there count, each
+    once: a model spreads over the descriptions of several entities and relations what one sentence says.
 
     Args:
         question: as asked.
@@ -162,14 +163,15 @@ def rank_by_statements(
     asked.look_through(
         (of_names, [d.text for d in row.descriptions]) for of_names, row in zip(named, listed, strict=True)
     )
-    n_words: dict[str, int] = {}
+    found: dict[str, int] = {}
     for of_names, row in zip(named, listed, strict=True):
-        counts = asked.of([d.text for d in row.descriptions], without=of_names)
-        if not of_names and not any(counts):
+        of_row = asked.bits_of(of_names)
+        bits = asked.bits_in([d.text for d in row.descriptions], without=of_names)
+        if not of_row and not any(bits):
             continue
-        for description, n in zip(row.descriptions, counts, strict=True):
-            if len(of_names) + n > n_words.get(description.chunk, 0):
-                n_words[description.chunk] = len(of_names) + n
+        for description, some in zip(row.descriptions, bits, strict=True):
+            found[description.chunk] = found.get(description.chunk, 0) | of_row | some
+    n_words = {chunk: bits.bit_count() for chunk, bits in found.items()}
     if most is not None and 0 < most < len(chunks):
         # Words count before cosines, so that passages with fewer words than the last one returned need not be read.
         there = [n_words.get(chunk, 0) for chunk in chunks]

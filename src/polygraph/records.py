@@ -481,6 +481,10 @@ class Citation:
     quote: str
     """``document.text[start:end]``."""
     title: str = ""
+    at: tuple[int, ...] = ()
+    """Offsets in the answer's text of the marks ``[n]`` that it stands behind; empty if that cannot be told."""
+    also: tuple[str, ...] = ()
+    """Ids of other documents behind the same evidence that hold the quote: copies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

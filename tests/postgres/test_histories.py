@@ -2,6 +2,7 @@
 
 import uuid
 from contextlib import closing
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
@@ -106,12 +107,17 @@ def found_by_vectors(snapshot, text):
             ("chunk_vectors", within.search_chunks),
             ("entity_vectors", within.search_entities),
             ("name_vectors", within.search_names),
-            ("description_vectors", within.search_descriptions),
+            ("description_vectors", partial(nearest_descriptions, within)),
             ("relation_vectors", within.search_relations),
             ("report_vectors", within.search_reports),
         )
         if layer in snapshot.layers
     ]
+
+
+def nearest_descriptions(snapshot, vector, k):
+    (found,) = snapshot.search_each("description_vectors", vector[None], [k])
+    return found
 
 
 def follow(steps, database_url, base, chat):

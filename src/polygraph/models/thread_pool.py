@@ -171,17 +171,10 @@ class Background(Generic[S, T]):
     def __init__(self, job: _Job[S, T], start_helpers: Callable[[], object]) -> None:
         self._job = job
         self._start_helpers = start_helpers
-        self._n_added = self._n_received = 0
-
-    @property
-    def n_unfinished(self) -> int:
-        """Items whose results have not been received."""
-        return self._n_added - self._n_received
 
     def add(self, item: S) -> int:
         """Have an item processed as soon as a thread is free; return its number, from 0."""
         number = self._job.add(item)
-        self._n_added += 1
         self._start_helpers()
         return number
 
@@ -201,7 +194,6 @@ class Background(Generic[S, T]):
         outcome = self._job.next() if wait else self._job.next_if_any()
         if outcome is None:
             return None
-        self._n_received += 1
         if outcome.error is not None:
             raise outcome.error
         return outcome.index, cast(T, outcome.value)

@@ -11,6 +11,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
 from polygraph.prompts import neutralize
 from polygraph.records import Answer, AnswerForm, Evidence, ReaderForm, Retrieval
+from polygraph.retrieve.citation_places import with_places
 from polygraph.retrieve.citations import ClaimCheck, check_citations
 from polygraph.retrieve.model_check import check_by_model
 from polygraph.retrieve.offline_answer import CitedText, answer_offline, refusal
@@ -92,7 +93,7 @@ def answer(
         method=retrieval.method,
         text=draft.text,
         refused=draft.refused,
-        citations=draft.citations,
+        citations=with_places(draft.text, draft.citations, retrieval.evidence, index),
         retrieval=retrieval,
         usage=usage,
         extractive=models.chat is None,

@@ -68,8 +68,8 @@ def check_citations(
     """
     shown = _ShownTexts(evidence, index)
     verdicts = judge_citations(text, shown, question=question, decide=decide)
-    citations: list[Citation] = []
-    seen: set[tuple[int, str, int]] = set()
+    cited: dict[tuple[int, str, int], tuple[Chunk, int]] = {}
+    marks: dict[tuple[int, str, int], list[int]] = {}
     notes: list[str] = []
     parts: list[str] = []
     end_of_last = 0
@@ -86,16 +86,26 @@ def check_citations(
                 notes.append(f"the citation [{verdict.n}] was removed: {because}")
                 continue
             chunk, start, end = found
+            key = (verdict.n, chunk.id, start)
+            cited.setdefault(key, (chunk, end))
+            offset = sum(map(len, parts)) + 1 + sum(len(f"[{n}]") for n in kept)
+            marks.setdefault(key, []).append(offset)
             kept.append(verdict.n)
-            if (verdict.n, chunk.id, start) not in seen:
-                seen.add((verdict.n, chunk.id, start))
-                citations.append(cite(verdict.n, chunk, start, end, index.titles([chunk.document])))
         parts.append("".join([" ", *(f"[{n}]" for n in kept)]) if kept else "")
         end_of_last = match.end()
     parts.append(text[end_of_last:])
+    whole = "".join(parts)
+    indent = len(whole) - len(whole.lstrip())
+    citations = [
+        replace(
+            cite(n, chunk, start, end, index.titles([chunk.document])),
+            at=tuple(offset - indent for offset in marks[n, chunk_id, start]),
+        )
+        for (n, chunk_id, start), (chunk, end) in cited.items()
+    ]
     if not citations:
         notes.append("no statement of this answer is supported by a citation that could be checked")
-    return CheckedText(text="".join(parts).strip(), citations=tuple(citations), notes=tuple(notes))
+    return CheckedText(text=whole.strip(), citations=tuple(citations), notes=tuple(notes))
 
 
 class _ShownTexts(Sequence[tuple[str, ...]]):

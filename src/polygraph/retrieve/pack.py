@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from polygraph.prompts import neutralize
 from polygraph.records import Cut, Evidence, EvidenceKind
+from polygraph.retrieve.copies import Copies, with_copy
 from polygraph.text.tokens import count_tokens, truncate
 
 HEAD_TOKENS = 4
@@ -42,6 +43,8 @@ def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
 
     Items are taken whole. The first that does not fit ends its block, so that a long good item is never skipped in
     favour of short worse ones. If a block would stay empty, its first item is shortened.
+    A passage of which another document says every sentence, in passages that were taken, gives its place to the next
+    one, and the first of them rests on both.
     Item ``n`` of the result, counted from 1, is written as ``[n]`` in the context. Its text is neutralized there:
     numbers in brackets that it holds are not those of items, nor lines of it headings. The evidence keeps the text.
 
@@ -49,30 +52,33 @@ def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
         blocks: in the order of the context.
         max_tokens: budget of the whole context.
     """
-    lines: list[str | Evidence] = []
-    evidence: list[Evidence] = []
+    lines: list[str | int] = []
     cuts: list[Cut] = []
+    context = _Context()
     used, granted = 0, 0.0
     for block in blocks:
-        if not block.items:
-            granted += block.share * max_tokens
-            continue
         granted += block.share * max_tokens
+        if not block.items:
+            continue
         budget = min(int(granted), max_tokens) - used
         heading = count_tokens(block.heading) + 1 if block.heading else 0
-        taken, cost = _take(block.items, budget - heading, block.counts)
-        if taken:
-            if block.heading:
-                lines.append(block.heading)
-            for item in taken:
-                evidence.append(item)
-                lines.append(item)
-            used += cost + heading
-        left = block.items[len(taken) :]
+        first = len(context.evidence)
+        n_read, cost = context.take(block.items, budget - heading, block.counts)
+        if block.heading and len(context.evidence) > first:
+            lines.append(block.heading)
+            cost += heading
+        lines += range(first, len(context.evidence))
+        used += cost
+        left = block.items[n_read:]
         if left:
             cuts.append(_cut(left, budget, block.counts))
-    context = _written(lines, [block.heading for block in blocks])
-    return Packed(context=context, evidence=tuple(evidence), n_tokens=used, cuts=tuple(cuts))
+    evidence = tuple(context.evidence)
+    return Packed(
+        context=_written(lines, evidence, [block.heading for block in blocks]),
+        evidence=evidence,
+        n_tokens=used,
+        cuts=tuple(cuts),
+    )
 
 
 def fitting(texts: Sequence[str], max_tokens: int) -> int:
@@ -95,14 +101,13 @@ def fitting_counts(counts: Iterable[int], max_tokens: int) -> int:
     return taken
 
 
-def _written(lines: Sequence[str | Evidence], headings: Sequence[str]) -> str:
-    n_items = sum(isinstance(line, Evidence) for line in lines)
+def _written(lines: Sequence[str | int], evidence: Sequence[Evidence], headings: Sequence[str]) -> str:
+    """Write headings, and pieces of evidence by their positions."""
     written = []
-    n = 0
     for line in lines:
-        if isinstance(line, Evidence):
-            n += 1
-            written.append(f"[{n}] {neutralize(line.text, n_items=n_items, headings=headings)}")
+        if isinstance(line, int):
+            text = neutralize(evidence[line].text, n_items=len(evidence), headings=headings)
+            written.append(f"[{line + 1}] {text}")
         else:
             written.append(line)
     return "\n\n".join(written)
@@ -113,21 +118,48 @@ def _tokens(item: Evidence, counts: Mapping[str, int]) -> int:
     return count_tokens(item.text) if known is None else known
 
 
-def _take(items: Sequence[Evidence], budget: int, counts: Mapping[str, int]) -> tuple[list[Evidence], int]:
-    taken: list[Evidence] = []
-    cost = 0
-    for item in items:
-        n = _tokens(item, counts) + HEAD_TOKENS
-        if cost + n > budget:
-            room = budget - cost - HEAD_TOKENS
-            if not taken and room >= _MIN_TOKENS:
+class _Context:
+    """The evidence of a context as it is filled."""
+
+    def __init__(self) -> None:
+        self.evidence: list[Evidence] = []
+        self._copies = Copies()
+
+    def take(self, items: Sequence[Evidence], budget: int, counts: Mapping[str, int]) -> tuple[int, int]:
+        """Take items until the budget is used up.
+
+        Returns:
+            How many items were taken or are copies of others, and their tokens.
+        """
+        cost, before = 0, len(self.evidence)
+        for n_read, item in enumerate(items):
+            if (original := self._copies.original_of(item)) is not None:
+                cost += self._note_copy(original, item, budget - cost)
+                continue
+            n = _tokens(item, counts) + HEAD_TOKENS
+            if cost + n > budget:
+                room = budget - cost - HEAD_TOKENS
+                if len(self.evidence) > before or room < _MIN_TOKENS:
+                    return n_read, cost
                 text = truncate(item.text, room)
-                taken.append(replace(item, text=text, why=f"{item.why}; shortened to {room} tokens"))
-                cost += room + HEAD_TOKENS
-            break
-        taken.append(item)
-        cost += n
-    return taken, cost
+                self._add(replace(item, text=text, why=f"{item.why}; shortened to {room} tokens"))
+                return n_read + 1, cost + room + HEAD_TOKENS
+            self._add(item)
+            cost += n
+        return len(items), cost
+
+    def _add(self, item: Evidence) -> None:
+        self.evidence.append(item)
+        self._copies.add(item)
+
+    def _note_copy(self, position: int, copy: Evidence, room: int) -> int:
+        """Have an item rest on its copy too, and say so if there is room; return the tokens that it takes."""
+        item = self.evidence[position]
+        noted = with_copy(item, copy)
+        added = count_tokens(noted.text[len(item.text) :]) if noted.text != item.text else 0
+        fits = added <= room
+        self.evidence[position] = noted if fits else replace(noted, text=item.text)
+        return added if fits else 0
 
 
 def _cut(items: Sequence[Evidence], budget: int, counts: Mapping[str, int]) -> Cut:

@@ -22,6 +22,7 @@ from polygraph.text.words import STOP_WORDS
 T = TypeVar("T", bound=Hashable)
 RANKED = 100
 """Chunks that a ranking lists, so that retrieval can be measured beyond the packed context."""
+_INSTEAD = "next in the ranking, in the place of a copy"
 _NAME_WORDS = 6
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 
@@ -227,12 +228,13 @@ def pack_chunks(
     trace: Sequence[Step] = (),
     empty_because: str = "",
 ) -> Retrieval:
-    """Build a retrieval from ranked chunks: the first `k` are packed, all are in the ranking."""
-    chunks = index.chunks([hit.n for hit in hits[:k]])
-    headings = index.headings([c.document for c in chunks])
-    items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], headings)
-    counts = index.passage_tokens([c.id for c in chunks])
-    packed = pack([Block(heading="", items=items, counts=counts)], max_tokens=max_tokens)
+    """Build a retrieval from ranked chunks: the first `k` that are no copies are packed, all are in the ranking."""
+    n = k
+    packed = _packed_chunks(index, hits[:n], why, max_tokens)
+    # Copies share one place; those that come next get theirs.
+    while not packed.cuts and (free := k - len(packed.evidence)) > 0 and n < len(hits):
+        n += free
+        packed = _packed_chunks(index, hits[:n], why, max_tokens)
     if not hits:
         empty_because = within_filter(empty_because, index)
     return retrieved(
@@ -245,6 +247,16 @@ def pack_chunks(
         what="no passage",
         empty_because="" if hits else empty_because,
     )
+
+
+def _packed_chunks(index: Snapshot, hits: Sequence[Hit], why: Sequence[str], max_tokens: int) -> Packed:
+    chunks = index.chunks([hit.n for hit in hits])
+    headings = index.headings([c.document for c in chunks])
+    # Some methods give reasons for the first ones only.
+    reasons = [*why[: len(hits)], *[_INSTEAD] * (len(hits) - len(why))]
+    items = chunk_evidence(chunks, [h.score for h in hits], reasons, headings)
+    counts = index.passage_tokens([c.id for c in chunks])
+    return pack([Block(heading="", items=items, counts=counts)], max_tokens=max_tokens)
 
 
 def retrieved(

@@ -384,10 +384,6 @@ class Snapshot:
         """Return the `k` best entities by the cosine of their names."""
         return self._vectors("name_vectors").search(vector, k, self._filter.entities)
 
-    def search_descriptions(self, vector: Vectors, k: int) -> list[Hit]:
-        """Return the `k` best entities by the cosine of their descriptions without the name."""
-        return self._vectors("description_vectors").search(vector, k, self._filter.entities)
-
     def search_relations(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best relations by the cosine of keywords, ends and description."""
         return self._vectors("relation_vectors").search(vector, k, self._filter.relations)

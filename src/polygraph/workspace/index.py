@@ -6,7 +6,7 @@ Each verb imports what it needs, so that asking a question loads nothing that bu
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager
+from contextlib import aclosing, closing, contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import fields, replace
 from functools import partial
@@ -63,6 +63,7 @@ class Index:
         self.models = models
         self._snapshot: Snapshot | None = None
         self._stamp: object = None
+        self._new_folders: tuple[Path, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -128,6 +129,8 @@ class Index:
         database = database_folder(place, settings)
         published = None if database else open_published(place, settings, partial(progress, "fetching"))
         path = database or (published.version().folder if published else Path(place))
+        is_local = database is None and published is None
+        new = tuple(each for each in (path, *path.parents) if not each.exists()) if is_local else ()
         manifest = None
         if is_begun(path):
             store = open_store(path, mode="read")
@@ -139,12 +142,31 @@ class Index:
             calls = published.calls_file if published else calls_of(path)
             before = (manifest.embedder, manifest.name_embedder) if manifest else None
             models = open_models(settings, calls if published or can_keep_calls(calls) else None, before)
-        return cls(path, settings, models, published)
+        opened = cls(path, settings, models, published)
+        opened._new_folders = new
+        return opened
 
     def close(self) -> None:
-        """Release files and connections; no thread may use the index any more."""
+        """Release files and connections; no thread may use the index any more.
+
+        A folder that was made for an index goes if there is no index in it, and no reply that was paid for.
+        """
         self.release()
         self.models.calls.close()
+        if self._new_folders:
+            self._remove_unused_folders()
+
+    def _remove_unused_folders(self) -> None:
+        from polygraph.models.call_store.sqlite_calls import remove_unused
+        from polygraph.store.open_store import calls_of, has_index
+
+        calls = calls_of(self._folder)
+        if isinstance(calls, Path) and not has_index(self._folder):
+            remove_unused(calls)
+            # What else is in it stays, and the folder with it.
+            with suppress(OSError):
+                for folder in self._new_folders:
+                    folder.rmdir()
 
     def release(self) -> None:
         """Release the files of this index, and leave the models open for other indexes that share them.

@@ -42,3 +42,68 @@ def test_a_budget_too_small_for_anything_gives_nothing():
     packed = pack([Block(heading="", items=(item("a", "word " * 50),))], max_tokens=5)
     assert packed.evidence == ()
     assert packed.cuts[0].n_items == 1
+
+
+RULES = (
+    "The room can be hired for £22 an hour. Bookings are made with the secretary by e-mail. "
+    "A booking that is cancelled late is charged in full. A lost key costs £40."
+)
+
+
+def passage(document, heading, body):
+    text = f"{heading}\n{body}" if heading else body
+    return Evidence(
+        kind="chunk", id=f"{document}:0", text=text, score=1.0, spans=(Span(document, f"{document}:0", 0, len(body)),)
+    )
+
+
+def packed_texts(*items):
+    packed = pack([Block(heading="## Sources", items=items)], max_tokens=2_000)
+    return packed, [(e.id, [s.document for s in e.spans]) for e in packed.evidence]
+
+
+def test_the_copy_of_a_document_gives_its_place_to_the_next_passage():
+    other = passage("c", "Parking", "Bicycles stand under the arch.")
+    packed, found = packed_texts(passage("a", "Rules", RULES), passage("b", "Rules", RULES), other)
+    assert found == [("a:0", ["a", "b"]), ("c:0", ["c"])]
+    assert packed.context.count("£22") == 1
+    assert "also in b" in packed.evidence[0].why
+    assert packed.cuts == ()
+
+
+def test_a_copy_with_another_title_or_date_is_named_and_takes_no_place():
+    first = passage("a", "Rules", RULES)
+    packed, found = packed_texts(
+        first,
+        passage("b", "The web site\ndate: 2024-04-12", RULES),
+        passage("c", "", f"Hiring\n\n12 April 2024\n\n{RULES}"),
+    )
+    assert found == [("a:0", ["a", "b", "c"])]
+    assert packed.evidence[0].text == (
+        f"Rules\n{RULES}\n(The same text: The web site; date: 2024-04-12)\n(The same text: Hiring; 12 April 2024)"
+    )
+    assert count_tokens(packed.context) <= packed.n_tokens
+
+
+def test_a_text_in_which_a_value_changed_is_no_copy():
+    first = passage("a", "Rules", RULES)
+    for other in (
+        passage("b", "Rules", RULES.replace("£22", "£25")),
+        passage("b", "Rules", f"{RULES} The piano is booked separately."),
+        passage("b", "", f"Hire for £19\n{RULES}"),
+        passage("b", "Rules\nauthor: Ana Ruiz", RULES),
+        passage("b", "Rules", f"Treasurer: Ana Ruiz\n{RULES}"),
+    ):
+        assert len(packed_texts(first, other)[1]) == 2
+
+
+def test_a_short_text_below_another_title_is_no_copy():
+    records = [passage("a", "Ana Ruiz", "Member since 2019."), passage("b", "Ben Olsen", "Member since 2019.")]
+    assert len(packed_texts(*records)[1]) == 2
+
+
+def test_the_parts_of_a_copy_may_be_cut_elsewhere():
+    sentences = RULES.replace(". ", ".\n").split("\n")
+    parts = [passage("a", "Rules", " ".join(sentences[:2])), passage("a", "Rules", " ".join(sentences[2:]))]
+    _, found = packed_texts(*parts, passage("b", "Rules", " ".join(sentences[1:3])))
+    assert [n for n, _ in found] == ["a:0", "a:0"]

@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from polygraph.errors import BadInput, IndexUnreadable, MissingExtra, MissingLayer, UnknownMethod
+from polygraph.models.call_store import Attempt
 from polygraph.models.open import has_local, has_static
+from polygraph.models.protocols import ChatReply
 from polygraph.retrieve import method as find_method
 from polygraph.retrieve.methods.lexical import BM25
 from polygraph.testing import hashed_models, scripted_chat
@@ -220,3 +222,30 @@ def test_the_book_cannot_tell_the_capital_of_mongolia(carol, method):
     found = carol.ask("What is the capital of Mongolia?", method)
     assert found.refused, found.text
     assert "Mongolia" in found.text or "answer" in found.text
+
+
+def test_an_index_of_nothing_that_can_be_read_leaves_no_folder_behind(tmp_path):
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "empty.txt").write_text("\n")
+    folder = tmp_path / "new" / "index"
+    with Index.open(folder, offline=True, embedder="hash", name_embedder="hash", reranker="none") as index:
+        with pytest.raises(BadInput, match="nothing could be read"):
+            index.add(tmp_path / "papers")
+    assert not folder.parent.exists()
+
+
+def test_a_folder_without_an_index_stays_if_it_holds_what_was_paid_for_or_was_there_before(tmp_path):
+    flags = {"offline": True, "embedder": "hash", "name_embedder": "hash", "reranker": "none"}
+    paid = Attempt(stage="extract", method="", model="m", outcome="ok")
+    with Index.open(tmp_path / "paid", **flags) as index:
+        reply = ChatReply(text="A", prompt_tokens=1, completion_tokens=1, finish="stop")
+        index.models.calls.store.save_reply("key", reply, paid)
+    (tmp_path / "empty").mkdir()
+    Index.open(tmp_path / "empty", **flags).close()
+    with Index.open(tmp_path / "used", **flags), Index.open(tmp_path / "used", **flags) as other:
+        other.close()
+        # The first one may still write to it.
+        assert (tmp_path / "used" / "calls.sqlite").exists()
+    assert (tmp_path / "paid" / "calls.sqlite").exists()
+    assert (tmp_path / "empty").exists()
+    assert not (tmp_path / "used").exists()

@@ -57,13 +57,17 @@ def setting(value: Any) -> Any:
 
 def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bool = False) -> None:
     """Print an answer with its sources, the chain of facts that leads to each, if there are any, and its cost."""
+    from polygraph.retrieve.citation_places import letters, with_letters
+
+    # What was streamed has no letters.
+    of_marks = {} if streamed else letters(found.citations)
     if not streamed:
         style = "yellow" if found.refused else ""
-        out.print(Text(found.text, style=style))
+        out.print(Text(with_letters(found.text, of_marks), style=style))
     if found.citations:
         out.print()
         for citation, path in zip_longest(found.citations, paths):
-            show_citation(citation)
+            show_citation(citation, next((of_marks[at] for at in citation.at if at in of_marks), ""))
             if path is not None:
                 out.print(Text(f"    path: {path.text}", style="dim"))
     for note in found.notes:
@@ -71,15 +75,16 @@ def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bo
     out.print(Text(f"{found.method} · {usage_line(found)}", style="dim"))
 
 
-def show_citation(citation: Citation) -> None:
-    """Print the source of a statement with the quoted passage."""
+def show_citation(citation: Citation, letter: str = "") -> None:
+    """Print the source of a statement with the quoted passage, and the letters of its marks if it has any."""
+    also = f"; also in {', '.join(citation.also)}" if citation.also else ""
     quote = " ".join(citation.quote.split())
     quote = quote if len(quote) <= _QUOTE else f"{quote[:_QUOTE].rsplit(' ', 1)[0]} …"
     out.print(
         Text.assemble(
-            (f"[{citation.n}] ", "bold"),
+            (f"[{citation.n}{letter}] ", "bold"),
             (citation.title, "cyan"),
-            (f"  {citation.document}, characters {citation.start}–{citation.end}", "dim"),
+            (f"  {citation.document}, characters {citation.start}–{citation.end}{also}", "dim"),
         )
     )
     out.print(Text(f"    “{quote}”"))

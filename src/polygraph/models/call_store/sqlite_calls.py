@@ -199,6 +199,28 @@ class SqliteCalls:
         )
 
 
+def remove_unused(path: Path) -> None:
+    """Remove a file of calls in which nothing stands that was paid for, and that no other process has open.
+
+    Failed attempts that cost nothing may stand in it.
+    """
+    if not path.is_file():
+        return
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        holds = (f"EXISTS (SELECT 1 FROM {table})" for table in ("reply", "vector", "quarantine", "batch"))
+        paid = "EXISTS (SELECT 1 FROM attempt WHERE cost IS NULL OR cost > 0 OR prompt_tokens > 0)"
+        used = connection.execute(f"SELECT {' OR '.join([*holds, paid])}").fetchone()[0]  # noqa: S608  names above
+        # Only the last connection can leave this mode; the file of another process stays.
+        is_alone = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete"
+    except sqlite3.DatabaseError:
+        return
+    finally:
+        connection.close()
+    if is_alone and not used:
+        path.unlink(missing_ok=True)
+
+
 def is_current(path: Path) -> bool:
     """Tell whether a file has the format of this version; it is not changed."""
     with path.open("rb") as file:

@@ -50,6 +50,7 @@ class Cited(BaseModel):
     start: int
     end: int
     quote: str
+    also: list[str] = Field(default=[], description="other documents with the same passage")
 
 
 class AskResult(BaseModel):
@@ -181,7 +182,15 @@ def ask_result(index: str, id: str, found: Answer) -> AskResult:
         text=found.text,
         refused=found.refused,
         citations=[
-            Cited(n=c.n, document=c.document, title=c.title, start=c.start, end=c.end, quote=c.quote)
+            Cited(
+                n=c.n,
+                document=c.document,
+                title=c.title,
+                start=c.start,
+                end=c.end,
+                quote=c.quote,
+                also=list(c.also),
+            )
             for c in found.citations
         ],
         notes=list(found.notes),

@@ -1,0 +1,63 @@
+"""Which source each mark of an answer stands for, and the copies of what is quoted."""
+
+import pytest
+
+from polygraph.records import Citation, Evidence, Span
+from polygraph.retrieve.citation_places import letters, with_letters, with_places
+from polygraph.retrieve.citations import check_citations
+from polygraph.testing import hashed_models
+from polygraph.workspace.index import Index
+
+RULES = "The room can be hired for £22 an hour. Bookings are made with the secretary. A lost key costs £40."
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory, write_files):
+    base = tmp_path_factory.mktemp("places")
+    files = {
+        "keys.txt": f"Rules\n\n{RULES}",
+        "keys copy.txt": f"Rules\n\n{RULES}",
+        "stage.txt": "Owen Tallis pushed the stage by hand.",
+    }
+    with Index.open(base / "index", models=hashed_models()) as opened:
+        opened.add(write_files(base / "papers", files))
+        yield opened
+
+
+@pytest.fixture
+def report(index):
+    spans = index.snapshot().spans(["keys.txt:0", "stage.txt:0"])
+    return Evidence(kind="report", id="0-a", text="Keys and the stage.", score=1.0, spans=tuple(spans.values()))
+
+
+def test_each_mark_of_a_report_names_its_own_source(index, report):
+    text = "A lost key costs £40 [1]. Owen Tallis pushed the stage [1]. The key costs £40 when lost [1]."
+    checked = check_citations(text, [report], index.snapshot())
+    by_document = {c.document: c for c in checked.citations}
+    assert by_document["keys.txt"].at == (21, 88)
+    assert by_document["stage.txt"].at == (55,)
+    assert all(checked.text[at : at + 3] == "[1]" for c in checked.citations for at in c.at)
+    marked = with_letters(checked.text, letters(checked.citations))
+    assert marked == (
+        "A lost key costs £40 [1a]. Owen Tallis pushed the stage [1b]. The key costs £40 when lost [1a]."
+    )
+
+
+def test_marks_of_one_document_have_no_letters():
+    same = [Citation(n=1, document="a", chunk="a:0", start=0, end=1, quote="x", at=(at,)) for at in (4, 12)]
+    assert letters(same) == {}
+
+
+def test_one_mark_can_stand_for_several_rows_and_unclear_ones_for_none(index):
+    rows = [Citation(n=1, document="a", chunk="a:0", start=s, end=s + 1, quote="x") for s in (0, 2)]
+    assert [c.at for c in with_places("26. [1]", rows, [], index.snapshot())] == [(4,), (4,)]
+    assert [c.at for c in with_places("[1] [1] [1]", rows, [], index.snapshot())] == [(), ()]
+
+
+def test_an_answer_names_the_copy_of_what_it_quotes(index):
+    found = index.ask("What does a lost key cost?", "hybrid")
+    cited = {(c.document, c.also) for c in found.citations if "£40" in c.quote}
+    assert cited in ({("keys.txt", ("keys copy.txt",))}, {("keys copy.txt", ("keys.txt",))})
+    documents = [e.document for e in found.retrieval.evidence]
+    assert len({"keys.txt", "keys copy.txt"} & set(documents)) == 1
+    assert "stage.txt" in documents

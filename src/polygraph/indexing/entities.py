@@ -1,7 +1,8 @@
 """Entities to look at: finding them by name, and why names were merged into one or kept apart."""
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.utils import default_process
@@ -9,9 +10,12 @@ from rapidfuzz.utils import default_process
 from polygraph.errors import BadInput
 from polygraph.extract.resolution.constraints import EACH, parse_key
 from polygraph.extract.resolution.records import Merge, PairDecision
+from polygraph.indexing.written_evidence import as_written, texts_about
 from polygraph.records import Entity
 from polygraph.store.protocol import DecisionKind, EntityOverview, LoggedDecision, NamePair, StoreReader
 from polygraph.text.normalize import normalize_name
+
+R = TypeVar("R", Merge, PairDecision)
 
 MAX_NAME = 200
 """Characters of a name that a user gives to an entity."""
@@ -127,11 +131,12 @@ def explain_entity(store: StoreReader, text: str) -> list[EntityHistory]:
     found = []
     for entity in sorted(entities_named(store, text), key=lambda entity: entity.id):
         names = names_of(entity)
+        text = texts_about(store, [entity])
         found.append(
             EntityHistory(
                 entity=entity,
-                merges=_merges(store, entity.id),
-                kept_apart=_pairs(store, entity.id),
+                merges=_written(_merges(store, entity.id), text),
+                kept_apart=_written(_pairs(store, entity.id), text),
                 decisions=tuple(d for d in log if names & decided_names(d)),
                 documents=documents_of(entity),
             )
@@ -166,9 +171,19 @@ def explain_pair(store: StoreReader, a: str, b: str) -> PairHistory:
             else decided_names(d) & names and decided_names(d) & others
         )
     )
+    text = texts_about(store, [first, second])
     return PairHistory(
-        same=same, entities=(first.id, second.id), merges=merges, kept_apart=kept_apart, decisions=both
+        same=same,
+        entities=(first.id, second.id),
+        merges=_written(merges, text),
+        kept_apart=_written(kept_apart, text),
+        decisions=both,
     )
+
+
+def _written(found: Sequence[R], text: str) -> tuple[R, ...]:
+    """Return merges or pairs with their evidence in the words of the documents."""
+    return tuple(replace(each, evidence=as_written(each.evidence, text)) for each in found)
 
 
 def decisions(store: StoreReader) -> list[Decision]:

@@ -7,6 +7,7 @@ from polygraph.records import Chunk, Entity, Evidence, Json, Relation, Report, R
 from polygraph.retrieve.row_texts import RowTexts, triple_line
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.sentences import Passage
+from polygraph.text.passage import Heading
 
 _SPANS = 5
 """Most passages that one row is traced to."""
@@ -171,9 +172,18 @@ def passages_of(
         read: the chunks themselves, if they have been read already.
     """
     found = list(read) or index.chunks_by_id(list(chunks))
-    titles = index.titles([c.document for c in found])
+    headings = index.headings([c.document for c in found])
+    unknown = Heading("")
     numbers = chunks if isinstance(chunks, Mapping) else {c.id: n for n, c in enumerate(found, 1)}
-    return [Passage(chunk=c, title=titles.get(c.document, c.document), evidence=numbers[c.id]) for c in found]
+    return [
+        Passage(
+            chunk=c,
+            title=headings.get(c.document, unknown).title or c.document,
+            evidence=numbers[c.id],
+            date=headings.get(c.document, unknown).date,
+        )
+        for c in found
+    ]
 
 
 def nothing_found(

@@ -71,6 +71,7 @@ _MONTH_NAMES = """january/jan february/feb march/mar april/apr may june/jun july
 _MONTHS: Mapping[str, int] = {
     name: n for n, names in enumerate(_MONTH_NAMES.split(), 1) for name in names.split("/")
 }
+_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _FIGURE = re.compile(
     r"(?P<money>[£$€])?\s?(?P<sign>(?<!\w)[-−])?"
@@ -91,6 +92,8 @@ _DATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_DOTTED_DATE = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b")
+"""Day, month and year, as in German; with dots the order is always this."""
 _YEARS = ("iso_year", "year", "year2", "year3", "year4", "year5", "year6")
 """Groups of the pattern that contain a year; each match sets one of them."""
 
@@ -144,6 +147,35 @@ def dates(text: str) -> list[Date]:
     [(1889, 3, 12), (1890, 5, 1), (1890, 6, 1), (-44, 1, 1)]
     """
     return [found for found, _, _ in located_dates(text)]
+
+
+def document_date(date: str, title: str) -> Date | None:
+    """Return the day, month or year of a document, from its date, else from its title; None without a clear one.
+
+    >>> document_date("17.05.2024", "").first, document_date("", "Ticket prices 2025").first
+    ((2024, 5, 17), (2025, 1, 1))
+    >>> document_date("", "Ticket prices") is None
+    True
+    """
+    if match := _DOTTED_DATE.search(date):
+        day, month, year = map(int, match.groups())
+        if 1 <= month <= 12 and 1 <= day <= 31:
+            return Date(first=(year, month, day), last=(year, month, day), text=match[0])
+    for text in (date, title):
+        found = dates(text)
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def is_time(text: str) -> bool:
+    """Return whether a text is a number, a month or a day of the week, and nothing else.
+
+    >>> is_time("March"), is_time("Sunday"), is_time("1890"), is_time("March Hare")
+    (True, True, True, False)
+    """
+    folded = text.casefold()
+    return folded.isdigit() or folded in _MONTHS or folded in _WEEKDAYS
 
 
 def located_dates(text: str) -> list[tuple[Date, int, int]]:

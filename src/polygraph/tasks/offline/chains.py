@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from polygraph.records import Span
 from polygraph.tasks.offline.sentences import Candidate
+from polygraph.text.quantities import is_time
 from polygraph.text.words import question_names, words
 
 MAX_LOSS = 2.0
@@ -145,7 +146,7 @@ def _pairs_by_name(texts: _Texts, start: int) -> list[tuple[int, int]]:
     # A first word is capitalised whatever it is; behind another word, it counts if it is no stop word.
     for name in question_names(f"x {texts.candidates[start].quoted.text}"):
         line = _line(name)
-        if name.isdigit() or not texts.links(line):
+        if is_time(name) or not texts.links(line):
             continue
         holds = [i for i, text in enumerate(texts.lines) if line in text]
         documents = {texts.candidates[i].quoted.span.document for i in holds}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
 from polygraph.text.language import detect_language
+from polygraph.text.quantities import Date, document_date
 from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems, words
 
@@ -44,6 +45,8 @@ class Passage:
     title: str
     evidence: int
     """Number of the evidence, from 1."""
+    date: str = ""
+    """Date of its document, as written; empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,8 @@ class Candidate:
     """Content words of `context`."""
     is_heading: bool = False
     """Whether it is the heading of its document or of a section: it says what the text is about, and states nothing."""
+    date: Date | None = None
+    """When its document is from: the date of it, or one in its title."""
 
 
 def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
@@ -83,6 +88,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     seen: set[str] = set()
     for passage in passages:
         chunk = passage.chunk
+        date = document_date(passage.date, passage.title)
         spans = sentence_spans(chunk.text, language=languages[chunk.document])
         before, before_start = "", 0
         for first, stop in _with_lists(chunk.text, spans):
@@ -120,6 +126,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                         context=context,
                         terms=frozenset(content_stems(context)),
                         is_heading=_is_heading(chunk.text[first:stop], passage),
+                        date=date,
                     )
                 )
             before, before_start = text, start

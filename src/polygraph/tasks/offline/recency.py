@@ -1,0 +1,130 @@
+"""Which of several sentences comes first that say the same with other values: that of the newest document.
+
+Prices, opening hours and offices change, and each state of them is in a document of its own. The day of a document is
+its date or, without one, a date in its title; when a file was written says nothing.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from polygraph.tasks.offline.sentences import Candidate
+from polygraph.text.quantities import NUMBER_WORDS, dates, is_time
+from polygraph.text.words import STOP_WORDS, content_stems, stem
+
+_MIN_COMMON = 0.6
+"""Share of the words of both sentences, values aside, that they have in common if they say the same."""
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_TIMES = frozenset(["noon", "midday", "midnight", "am", "pm"])
+_EARLIER = re.compile(
+    r"\b(?:earlier|former(?:ly)?|previous(?:ly)?|original(?:ly)?|old(?:er|est)?|first|initial(?:ly)?|once|used to|"
+    r"at that time|back then)\b",
+    re.IGNORECASE,
+)
+"""Words of a question that may be about an earlier state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Scores in which the newer of equal sentences come first."""
+
+    scores: Mapping[int, float]
+    """By position of the candidate."""
+    behind: Mapping[int, tuple[int, ...]]
+    """For a candidate the others that say the same with other values, and come after it."""
+
+
+def newest_first(
+    question: str, candidates: Sequence[Candidate], scores: Mapping[int, float], margin: float
+) -> Ordered:
+    """Exchange the scores of sentences that say the same with other values, so that the newer ones come first.
+
+    Such sentences are of different documents with different dates, hold the same words of the question and mostly the
+    same others, and have about the same score. A question that names a time wants the newest that is not later; one
+    about an earlier state keeps the scores.
+
+    Args:
+        question: any text.
+        candidates: sentences with the dates of their documents.
+        scores: of some candidates by position.
+        margin: sentences whose scores differ by more are not equal.
+    """
+    if _EARLIER.search(question):
+        return Ordered(scores, {})
+    wanted = frozenset(content_stems(question))
+    until = max((date.last for date in dates(question)), default=None)
+    order = sorted(scores, key=lambda i: (-scores[i], i))
+    dated = [i for i in order if candidates[i].date is not None]
+    common = {i: _without_values(candidates[i].quoted.text, wanted) for i in dated}
+    changed, behind = dict(scores), dict[int, tuple[int, ...]]()
+    left = dict.fromkeys(dated)
+    for i in dated:
+        if i not in left:
+            continue
+        group = [j for j in left if scores[j] >= scores[i] - margin and _say_the_same(i, j, candidates, common, wanted)]
+        for j in group:
+            del left[j]
+        ranked = _ranked(group, candidates, until)
+        changed.update(zip(ranked, [scores[j] for j in group], strict=True))
+        behind.update((j, tuple(ranked[n:])) for n, j in enumerate(ranked, 1))
+    return Ordered(changed, {i: others for i, others in behind.items() if others})
+
+
+def _say_the_same(
+    i: int,
+    j: int,
+    candidates: Sequence[Candidate],
+    common: Mapping[int, frozenset[str]],
+    wanted: frozenset[str],
+) -> bool:
+    if i == j:
+        return True
+    x, y = common[i], common[j]
+    return (
+        candidates[i].quoted.span.document != candidates[j].quoted.span.document
+        and bool(x & wanted)
+        and x & wanted == y & wanted
+        and len(x & y) >= _MIN_COMMON * len(x | y)
+    )
+
+
+def _ranked(
+    group: Sequence[int], candidates: Sequence[Candidate], until: tuple[int, int, int] | None
+) -> list[int]:
+    """Order candidates so that none comes before one of a newer document; otherwise as they are."""
+    left, ranked = list(group), list[int]()
+    while left:
+        best = next(i for i in left if not any(_goes_before(j, i, candidates, until) for j in left if j != i))
+        left.remove(best)
+        ranked.append(best)
+    return ranked
+
+
+def _goes_before(
+    i: int, j: int, candidates: Sequence[Candidate], until: tuple[int, int, int] | None
+) -> bool:
+    x, y = candidates[i].date, candidates[j].date
+    if x is None or y is None:
+        return False
+    if until is not None and (x.first > until) != (y.first > until):
+        return y.first > until
+    is_later = until is not None and x.first > until
+    return x.before(y) if is_later else y.before(x)
+
+
+def _without_values(text: str, wanted: frozenset[str]) -> frozenset[str]:
+    """Return the stems of a sentence without what can differ from one state to the next: numbers, times and names."""
+    found = list(_WORD.finditer(text))
+    kept = set[str]()
+    for n, match in enumerate(found):
+        word = match[0].casefold()
+        own = stem(word.removesuffix("'s").removesuffix("’s"))
+        if own in wanted:
+            kept.add(own)
+            continue
+        next_is_capital = n + 1 < len(found) and found[n + 1][0][0].isupper()
+        is_name = match[0][0].isupper() and (n > 0 or next_is_capital)
+        is_value = word in _TIMES or is_time(word) or word in NUMBER_WORDS or any(map(str.isdigit, word))
+        if not (is_name or is_value or word in STOP_WORDS):
+            kept.add(own)
+    return frozenset(kept)

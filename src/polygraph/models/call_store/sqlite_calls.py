@@ -210,7 +210,7 @@ def remove_unused(path: Path) -> None:
     try:
         holds = (f"EXISTS (SELECT 1 FROM {table})" for table in ("reply", "vector", "quarantine", "batch"))
         paid = "EXISTS (SELECT 1 FROM attempt WHERE cost IS NULL OR cost > 0 OR prompt_tokens > 0)"
-        used = connection.execute(f"SELECT {' OR '.join([*holds, paid])}").fetchone()[0]  # noqa: S608  names above
+        used = connection.execute(f"SELECT {' OR '.join([*holds, paid])}").fetchone()[0]
         # Only the last connection can leave this mode; the file of another process stays.
         is_alone = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete"
     except sqlite3.DatabaseError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from contextvars import copy_context
-from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from polygraph.execution.protocol import Executor
     from polygraph.indexing.build_settings import Extractor
     from polygraph.indexing.copying import CopyReport
-    from polygraph.indexing.estimate.questions import MethodPlan
     from polygraph.indexing.estimate.ranges import Estimate
     from polygraph.indexing.maintain import IndexWriter
     from polygraph.indexing.progress import BuildReport, Progress
@@ -286,6 +284,7 @@ class Index:
         """
         from polygraph.indexing.estimate.run import estimate_index
         from polygraph.ingest import select
+        from polygraph.workspace.method_plan import method_plan
 
         return estimate_index(
             self._published.calls_file.parent if self._published else self._folder,
@@ -294,7 +293,7 @@ class Index:
             self.models,
             paths,
             wanted=self._layers_for(methods),
-            methods=[_method_plan(name) for name in methods],
+            methods=[method_plan(name) for name in methods],
             extractor=extractor,
             selection=select(include, exclude),
             pilot=pilot,
@@ -548,22 +547,7 @@ class Index:
         form: AnswerForm | None,
     ) -> Answering:
         """Return a function that answers and passes on the retrieval and each piece of text."""
-
-        def answer(
-            *, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None] | None
-        ) -> Answer:
-            return self._answer(
-                question,
-                method,
-                where,
-                max_tokens,
-                history,
-                form=form,
-                on_retrieval=on_retrieval,
-                on_text=on_text,
-            )
-
-        return answer
+        return partial(self._answer, question, method, where, max_tokens, history, form=form)
 
     def retrieve(
         self,
@@ -574,26 +558,10 @@ class Index:
         max_tokens: int | None = None,
     ) -> Retrieval:
         """Find and pack the evidence for a question, without answering it."""
-        from polygraph.retrieve import method as find_method
-        from polygraph.retrieve.base import Method, with_budget
+        from polygraph.workspace.asking import retrieve
 
-        if not question.strip():
-            raise BadInput(
-                'the question is empty. Ask something, as in: polygraph ask "Who built the harbour?"'
-            )
-        # To compare a name with the protocol takes longer than to find its method.
-        if isinstance(method, str) or not isinstance(method, Method):
-            name = method or self.settings.method
-            chosen = find_method(name)
-        else:
-            name, chosen = "", method
-        if max_tokens is not None and max_tokens < 1:
-            raise BadInput(f"--max-tokens {max_tokens} leaves no room for evidence. Give at least 100")
-        snapshot = self.snapshot(where)
-        calls = self.models.calls
-        with calls.batch_round(), calls.meter() as meter, calls.attributed_to(name):
-            found = with_budget(chosen, max_tokens)(question, snapshot, self.models)
-        return replace(found, method=name or found.method, usage=found.usage + meter.usage)
+        chosen = method or self.settings.method
+        return retrieve(question, chosen, lambda: self.snapshot(where), self.models, max_tokens=max_tokens)
 
     def compare(
         self,
@@ -800,25 +768,18 @@ class Index:
         on_retrieval: Callable[[Retrieval], None] | None = None,
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
-        """Make a question stand on its own, retrieve, and answer."""
-        from polygraph.retrieve.answer import answer
-        from polygraph.retrieve.conversation import standalone_question
+        from polygraph.workspace.asking import answer
 
-        with self.models.calls.batch_round():
-            asked, usage = standalone_question(question, history, self.models)
-            retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
-            if on_retrieval is not None:
-                on_retrieval(retrieval)
-            found = answer(
-                asked,
-                retrieval,
-                self.snapshot(where),
-                self.models,
-                form=form,
-                history=history,
-                on_text=on_text,
-            )
-        return replace(found, question=question, usage=found.usage + usage)
+        return answer(
+            question,
+            lambda asked: self.retrieve(asked, method, where=where, max_tokens=max_tokens),
+            lambda: self.snapshot(where),
+            self.models,
+            history=history,
+            form=form,
+            on_retrieval=on_retrieval,
+            on_text=on_text,
+        )
 
     @contextmanager
     def _executor(self, on: str) -> Iterator[Executor | None]:
@@ -853,22 +814,3 @@ class Index:
                 yield writer
         finally:
             self._snapshot = None
-
-
-def _method_plan(name: str) -> MethodPlan:
-    """Describe a method as plain values."""
-    from polygraph.indexing.estimate.questions import MethodPlan
-    from polygraph.retrieve import UNLIMITED
-    from polygraph.retrieve import method as find_method
-
-    chosen = find_method(name)
-    has_budget = chosen.max_tokens < UNLIMITED
-    default = chosen if has_budget else find_method(name.partition(":")[0])
-    return MethodPlan(
-        name=name,
-        needs=chosen.needs,
-        calls=chosen.calls,
-        max_tokens=default.max_tokens,
-        has_budget=has_budget,
-        parameters={f.name: getattr(chosen, f.name) for f in fields(chosen)},  # type: ignore[arg-type]
-    )

@@ -57,18 +57,19 @@ def test_the_lock_is_free_again_after_an_error(tmp_path):
 
 
 def test_a_writer_can_wait_for_the_other(tmp_path):
-    freed = threading.Event()
+    held, done = threading.Event(), threading.Event()
 
     def hold():
         with writing(tmp_path):
-            freed.set()
+            held.set()
             time.sleep(0.3)
+            done.set()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    freed.wait()
+    held.wait()
     with writing(tmp_path, wait_s=10):
-        pass
+        assert done.is_set()
     thread.join()
 
 

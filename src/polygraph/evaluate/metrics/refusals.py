@@ -14,7 +14,6 @@ class Refusals:
     """Null questions that were answered: hallucinations."""
     refused_answerable: int
     """Questions that the documents answer and the method refused."""
-    answered_answerable: int
 
     @property
     def precision(self) -> float | None:
@@ -46,7 +45,6 @@ def count_refusals(null: Sequence[bool], refused: Sequence[bool]) -> Refusals:
         refused_null=pairs.count((True, True)),
         answered_null=pairs.count((True, False)),
         refused_answerable=pairs.count((False, True)),
-        answered_answerable=pairs.count((False, False)),
     )
 
 

@@ -32,6 +32,15 @@ def p_equation(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
+def signed(value: float) -> str:
+    """Format a difference with its sign and three decimals.
+
+    >>> signed(0.0123), signed(-0.00001)
+    ('+0.012', '0.000')
+    """
+    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
+
+
 def confidence_percent(alpha: float) -> str:
     """Format the confidence of an interval that misses the truth with a chance of `alpha`.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from polygraph.evaluate.metrics.answer_scores import AnswerScores, MetricScores
-from polygraph.evaluate.reports.formatting import mean_interval, p_value, percent
+from polygraph.evaluate.reports.formatting import mean_interval, p_value, percent, signed
 
 Table: TypeAlias = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 """Caption, columns, rows."""
@@ -75,11 +75,7 @@ def _tests(metrics: Sequence[MetricScores]) -> Iterator[tuple[str, ...]]:
                 metric.name,
                 test.a,
                 test.b,
-                f"{_signed(test.difference.mean)} [{_signed(low)}, {_signed(high)}]",
+                f"{signed(test.difference.mean)} [{signed(low)}, {signed(high)}]",
                 p_value(test.p),
                 "–" if test.effect is None else f"{test.effect:+.2f}",
             )
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"

@@ -28,12 +28,10 @@ from polygraph.evaluate.statistics.length_bias import length_effect
 from polygraph.evaluate.statistics.multiple_testing import ALPHA, holm, holm_levels
 from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import power_analysis
-from polygraph.evaluate.statistics.randomisation import FLIPS
+from polygraph.evaluate.statistics.randomisation import FLIPS, FLIPS_PER_PAIR
 from polygraph.evaluate.statistics.win_rates import WinRates, box_statistics, win_rates
 from polygraph.tasks.evaluation.judge import HIGHEST
 
-_FLIPS_PER_PAIR = 200
-"""Sign patterns per pair of methods, so that p can stay significant after the correction for many pairs."""
 _MIN_QUESTIONS = 10
 """Fewer questions give no relative win rate of a subset."""
 
@@ -90,7 +88,7 @@ def summarise_study(
         for a, b in combinations([m.method for m in methods], 2)
         if (pair_outcomes := outcomes(used, a, b, balanced=judges_both_orders(protocol)))
     }
-    flips = max(FLIPS, _FLIPS_PER_PAIR * len(found))
+    flips = max(FLIPS, FLIPS_PER_PAIR * len(found))
     paired = [_paired(_mean_signs(pair_outcomes), seed, flips) for pair_outcomes in found.values()]
     p_values = [each.p for each in paired]
     adjusted = zip(paired, holm(p_values), holm_levels(p_values), strict=True)

@@ -12,11 +12,7 @@ from polygraph.evaluate.statistics.decide import MARGIN, Decision, decide, furth
 from polygraph.evaluate.statistics.intervals import Interval, PairedMean, paired_means
 from polygraph.evaluate.statistics.multiple_testing import ALPHA, holm, holm_levels
 from polygraph.evaluate.statistics.power import detectable_difference, questions_needed
-from polygraph.evaluate.statistics.randomisation import FLIPS
-
-_FLIPS_PER_PAIR = 200
-"""Sign patterns per pair of methods. The smallest p they can give, times the number of pairs, is 0.005; with fewer, no
-difference between two of many methods could be significant, however large."""
+from polygraph.evaluate.statistics.randomisation import FLIPS, FLIPS_PER_PAIR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +106,7 @@ def compare_methods(
             ahead = bool(first.mean() >= second.mean())
             pairs.append((a, b, first - second) if ahead else (b, a, second - first))
     # Pairs on the same questions, usually all, share signs.
-    flips = max(FLIPS, _FLIPS_PER_PAIR * len(pairs))
+    flips = max(FLIPS, FLIPS_PER_PAIR * len(pairs))
     found: dict[int, PairedMean] = {}
     for members in same_questions.values():
         matrix = np.column_stack([pairs[i][2] for i in members])

@@ -9,6 +9,9 @@ Array: TypeAlias = NDArray[np.float64]
 
 FLIPS = 10_000
 """Random sign patterns of a randomisation test."""
+FLIPS_PER_PAIR = 200
+"""Sign patterns per pair of methods. The smallest p they can give, times the number of pairs, is 0.005; with fewer, no
+difference between two of many methods could be significant, however large."""
 _BLOCK_CELLS = 4_000_000
 """Largest number of cells that a block of sign patterns has in memory."""
 

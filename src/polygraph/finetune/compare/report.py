@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from polygraph.evaluate.metrics.answer_scores import AnswerScores
 from polygraph.evaluate.reports.charts import answer_map, loss_chart, pca_2d, umap_2d
-from polygraph.evaluate.reports.formatting import markdown_table, mean_interval, p_value
+from polygraph.evaluate.reports.formatting import markdown_table, mean_interval, p_value, signed
 from polygraph.evaluate.statistics.intervals import Interval, few_questions_note
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
 from polygraph.finetune.compare.reading import NOTES
@@ -35,7 +35,7 @@ def conclusions(found: ReaderComparison) -> list[str]:
             ("how it says it", [t for t in mine if t.measure not in TRUTH]),
         ):
             shown = [t for t in chosen if t.p < ALPHA]
-            text = "; ".join(f"{t.measure} {_signed(t.difference.mean)}" for t in shown)
+            text = "; ".join(f"{t.measure} {signed(t.difference.mean)}" for t in shown)
             sentences.append(
                 f"{name_of(contrast.a)} against {name_of(contrast.b)}, {title}: {text or 'no difference was shown'}."
             )
@@ -220,8 +220,4 @@ def _training_line(training: Mapping[str, Any]) -> str:
 
 
 def _difference(interval: Interval) -> str:
-    return f"{_signed(interval.mean)} [{_signed(interval.low)}, {_signed(interval.high)}]"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
+    return f"{signed(interval.mean)} [{signed(interval.low)}, {signed(interval.high)}]"

@@ -1,6 +1,5 @@
 """Questions from their source, then rows: everything that `polygraph finetune data` does before it writes files."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -13,14 +12,13 @@ from polygraph.finetune.data.presets import Preset, preset_as_json
 from polygraph.finetune.data.records import QuestionSet, TrainingData
 from polygraph.finetune.data.rows import compose_rows
 from polygraph.finetune.data.rules.graph_questions import graph_questions
+from polygraph.indexing.progress import Progress, no_progress
 from polygraph.models import Models
 from polygraph.records import Json
 from polygraph.store.snapshot import Snapshot
 
 QuestionSource: TypeAlias = Literal["rules", "model"] | Path
 """`rules`: from sentences and the graph; `model`: posed by the chat model; or a file of questions with gold."""
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with stage, done and all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +52,7 @@ class DataOptions:
 
 
 def make_rows(
-    index: Snapshot, models: Models, options: DataOptions, on_done: Progress = lambda *_: None
+    index: Snapshot, models: Models, options: DataOptions, on_done: Progress = no_progress
 ) -> TrainingData:
     """Make the rows for a reader of an index.
 

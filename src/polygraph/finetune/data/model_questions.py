@@ -1,6 +1,6 @@
 """Questions that a chat model poses about parts of the graph, and reasoning with quotes that it writes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from polygraph.errors import UnusableReply
@@ -9,6 +9,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import LEVELS, grounded_questions, require_generator
 from polygraph.finetune.data.quotes import locate, oracles_of
 from polygraph.finetune.data.records import DroppedQuestion, QuestionSet, TrainingQuestion
+from polygraph.indexing.progress import Progress
 from polygraph.models import Models
 from polygraph.records import Chunk
 from polygraph.retrieve.pack import Block, pack
@@ -21,7 +22,6 @@ HOPS = 2
 _SOURCES = 6
 """Passages from which a question is answered."""
 _UNBOUNDED = 10**9
-Progress = Callable[[str, int, int], None]
 
 
 class _DropError(Exception):

@@ -1,4 +1,12 @@
-"""Routes of the API, one file for each kind of thing."""
+"""Routes of the API, one module for each kind of thing, and what routes that start jobs share.
+
+- `asking`: ask as JSON or as events, retrieve, compare, explain.
+- `documents`: list, read, upload and remove documents.
+- `entities`, `graph`: who is who, with corrections; maps, neighbourhoods, reports.
+- `evaluations`, `studies`, `judging`: retrieval evaluations; studies; a compared question judged.
+- `indexes`, `jobs`: states and methods; what is being done.
+- `health`, `page`: for monitoring; the page.
+"""
 
 from typing import Any
 

@@ -5,8 +5,7 @@ import re
 from collections.abc import Collection, Sequence, Set
 from itertools import pairwise, permutations
 
-from polygraph.text.claims.folding import fold_all, plain
-from polygraph.text.claims.names import WORD
+from polygraph.text.claims.folding import WORD, fold_all, plain
 from polygraph.text.claims.repeats import folded_sentences, sentence_parts, sentences, stems
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems, stem

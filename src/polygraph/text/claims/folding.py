@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+"""A word of letters, with the apostrophes and hyphens inside it."""
 _MAY_COMBINE = re.compile(r"[^\x00-\u02ff]")
 """Characters among which are all that combine with the one before them."""
 

@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable
 
 from polygraph.text.claims.common_knowledge import is_common_knowledge
-from polygraph.text.claims.folding import plain, without_case
+from polygraph.text.claims.folding import WORD, plain, without_case
 from polygraph.text.claims.numbers import found_numbers
 from polygraph.text.claims.repeats import repeated
 from polygraph.text.language import detect_language
 
-WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _ENDS_IN_WORD = re.compile(r"[^\W\d_]['’\-]?\Z")
 _GOES_ON_AS_WORD = re.compile(r"['’\-]?[^\W\d_]")
 SENTENCE_START = re.compile(r"(?:^|(?<!\b[A-Z])[.!?:;\n\"“(*#-]\s*)$")

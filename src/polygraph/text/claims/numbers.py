@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from polygraph.text.claims.folding import WORD
 from polygraph.text.quantities import NUMBER_WORDS
 from polygraph.text.words import stem
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _DIGITS = re.compile(r"(?<![\w.,])[-+]?\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*")
 _GROUPED = re.compile(r"\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+")
 _OTHER_LANGUAGES = {
@@ -142,7 +142,7 @@ def shares(text: str) -> list[float]:
     [25.0, 66.66666666666667, 10.0]
     """
     found = []
-    for match in _WORD.finditer(text.casefold()):
+    for match in WORD.finditer(text.casefold()):
         parts = _PARTS.get(match.group().rpartition("-")[2])
         if parts is not None:
             joined = match.group().rpartition("-")[0]
@@ -210,7 +210,7 @@ def _plain_value(word: str) -> float | None:
 
 def _number_words(text: str) -> Iterator[FoundNumber]:
     # Most words of a text recur and few are numbers, so that the places of those alone are looked up.
-    known = {word: found for word in set(_WORD.findall(text)) if (found := _number_word(word))}
+    known = {word: found for word in set(WORD.findall(text)) if (found := _number_word(word))}
     if not known:
         return
     alternatives = "|".join(map(re.escape, sorted(known, key=lambda word: (-len(word), word))))
@@ -220,7 +220,7 @@ def _number_words(text: str) -> Iterator[FoundNumber]:
             continue
         value, length = known[match.group()]
         end = match.start() + length
-        if value in _TENS_VALUES and (after := _WORD.search(text, match.end())):
+        if value in _TENS_VALUES and (after := WORD.search(text, match.end())):
             unit = _word_value(after.group().casefold())
             if unit is not None and 0 < unit < 10 and text[end : after.start()].strip(" -") == "":
                 value, end = value + unit, after.end()
@@ -230,7 +230,7 @@ def _number_words(text: str) -> Iterator[FoundNumber]:
 
 _TENS_VALUES = frozenset(10.0 * n for n in range(2, 10))
 _WORD_START = r"(?<![^\W\d_])(?<![^\W\d_]['’\-])"
-"""Where a match of `_WORD` may begin: not inside another one."""
+"""Where a match of `WORD` may begin: not inside another one."""
 _WORD_END = r"(?![^\W\d_])(?!['’\-][^\W\d_])"
 
 

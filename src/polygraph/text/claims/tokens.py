@@ -4,13 +4,12 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from polygraph.text.claims.folding import plain
+from polygraph.text.claims.folding import WORD, plain
 from polygraph.text.claims.names import ORDINARY
 from polygraph.text.claims.numbers import found_numbers, is_ordinal
 from polygraph.text.claims.repeats import folded_sentences
 from polygraph.text.words import STOP_WORDS, content_stems
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _NAME = re.compile(
     r"\b[^\W\d_a-z][\w'’\-]*\.?(?: (?:(?:de|von|van|del|di|da) )?[^\W\d_a-z][\w'’\-]*)+|\b[^\W\d_a-z][\w'’\-]*"
 )
@@ -56,7 +55,7 @@ def tokens(text: str, *, german: bool = False) -> tuple[Token, ...]:
         if not _overlaps(start, end, taken):
             taken.append((start, end))
             found.append(Token(plain(words[-1].rstrip(".")), "name", " ".join(words), start, end))
-    for match in _WORD.finditer(text):
+    for match in WORD.finditer(text):
         stems = content_stems(match.group())
         if stems and not _overlaps(*match.span(), taken):
             found.append(Token(plain(stems[0]), "word", match.group(), *match.span()))

@@ -5,7 +5,7 @@ import pytest
 from polygraph.records import Table
 from polygraph.tasks.answers.table_answer import NamedTable, answer_from_tables
 from polygraph.tasks.answers.table_answer.cells import parse_days, parse_number, read_column
-from polygraph.tasks.answers.table_answer.reading import name_stems
+from polygraph.tasks.answers.table_answer.view import name_stems
 
 ORDERS = [
     ("order_id", "customer", "product", "quantity", "unit_price_eur", "order_date", "status"),

@@ -3,6 +3,11 @@
 A question is answered only if every word of it is a column, a value, a word of a title, an operator or a word without
 content, and if all ways to read it lead to one result. Otherwise there is no answer, so that nothing is guessed:
 docs/design/extractive-answers.md.
+
+- `view`: a table as questions see it; `cells`: its cells as numbers and dates.
+- `reading`: what each word of a question is to the table; `words`: operators and words without content.
+- `filters`: the rows that the question is about.
+- `compute`: what it asks of them.
 """
 
 from collections.abc import Sequence
@@ -10,7 +15,8 @@ from dataclasses import dataclass
 
 from polygraph.records import Table
 from polygraph.tasks.answers.table_answer.compute import Result, compute
-from polygraph.tasks.answers.table_answer.reading import TableView, may_answer, read_question
+from polygraph.tasks.answers.table_answer.reading import may_answer, read_question
+from polygraph.tasks.answers.table_answer.view import TableView
 from polygraph.tasks.answers.table_answer.words import SYNONYMS, TOKEN
 
 

@@ -4,15 +4,21 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
 
-from polygraph.tasks.answers.table_answer.cells import Column, same_unit
-from polygraph.tasks.answers.table_answer.reading import ColumnMention, Condition, Reading, TableView
+from polygraph.tasks.answers.table_answer.cells import Column
+from polygraph.tasks.answers.table_answer.filters import (
+    RowFilter,
+    column_choices,
+    filter_text,
+    matching_rows,
+    row_filters,
+)
+from polygraph.tasks.answers.table_answer.reading import ColumnMention, Reading
+from polygraph.tasks.answers.table_answer.view import TableView
 from polygraph.tasks.answers.table_answer.words import ADJECTIVES, LESS, MORE, YES_NO
 from polygraph.text.prose import join_list
 from polygraph.text.words import stem
 
-_MAX_READINGS = 16
 MAX_LISTED = 10
 """Values that an answer lists; a longer list is not given."""
 _QUANTITY = frozenset(
@@ -35,19 +41,11 @@ class Result:
     """Rows within the filter."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Filter:
-    """One assignment of the values of a question to columns."""
-
-    values: tuple[tuple[int, str], ...]
-    bounds: tuple[tuple[int, Condition], ...]
-
-
 def compute(reading: Reading, table: TableView) -> Result | None:
     """Answer a question that was read, if all readings of it agree."""
     found: list[Result] = []
-    for columns in _column_choices(reading):
-        asked, filters = _filters(reading, table, columns)
+    for columns in column_choices(reading):
+        asked, filters = row_filters(reading, table, columns)
         for each in filters:
             result = _one(reading, table, asked, each)
             if result is None:
@@ -58,77 +56,8 @@ def compute(reading: Reading, table: TableView) -> Result | None:
     return found[0]
 
 
-def _column_choices(reading: Reading) -> list[list[tuple[ColumnMention, int]]]:
-    """Return each choice of one column for each mention; none if there are too many."""
-    n = math.prod(len(mention.columns) for mention in reading.columns)
-    if n > _MAX_READINGS:
-        return []
-    return [
-        list(zip(reading.columns, choice, strict=True))
-        for choice in product(*(mention.columns for mention in reading.columns))
-    ]
-
-
-def _filters(
-    reading: Reading, table: TableView, columns: list[tuple[ColumnMention, int]]
-) -> tuple[list[tuple[ColumnMention, int]], list[_Filter]]:
-    """Return the columns that are asked for, and every assignment of values and bounds to columns."""
-    used: set[int] = set()
-    options: list[list[tuple[int, str]]] = []
-    for value in reading.values:
-        cells = sorted(value.cells)
-        beside = [
-            (m, c)
-            for m, c in columns
-            if (m.last + 1 == value.first or m.first - 1 == value.last)
-            and any(c == each for each, _ in cells)
-        ]
-        if beside:
-            used.add(id(beside[0][0]))
-            cells = [(c, cell) for c, cell in cells if c == beside[0][1]]
-        options.append(cells)
-    asked = [(m, c) for m, c in columns if id(m) not in used]
-    asked_columns = {c for _, c in asked}
-    options = [[(c, cell) for c, cell in cells if c not in asked_columns] or cells for cells in options]
-    if not reading.operators:
-        # An attribute of what a row is about: the manager of X is that of the row of X.
-        options = [[(c, cell) for c, cell in cells if c == table.key] or cells for cells in options]
-    bound_options: list[list[tuple[int, Condition]]] = []
-    for condition in reading.conditions:
-        fitting = [c for c, column in enumerate(table.columns) if _can_bound(column, condition)]
-        near = [
-            (abs(m.first - condition.at), m, c)
-            for m, c in asked
-            if c in fitting and abs(m.first - condition.at) <= 4
-        ]
-        if near:
-            _, mention, c = min(near, key=lambda each: each[0])
-            fitting = [c]
-            if len(asked) > 1 or reading.row_nouns:
-                asked = [(m, each) for m, each in asked if m is not mention]
-        bound_options.append([(c, condition) for c in fitting])
-    if math.prod([*(len(each) for each in options), *(len(each) for each in bound_options)]) > _MAX_READINGS:
-        return asked, []
-    filters = [
-        _Filter(tuple(values), tuple(bounds))
-        for values in product(*options)
-        for bounds in product(*bound_options)
-    ]
-    return asked, filters
-
-
-def _can_bound(column: Column, condition: Condition) -> bool:
-    if condition.is_date:
-        return column.kind == "date"
-    return column.kind == "number" and (
-        not condition.unit
-        or same_unit(column.unit, condition.unit)
-        or condition.unit.casefold() in column.name.casefold()
-    )
-
-
 def _one(
-    reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]], chosen: _Filter
+    reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]], chosen: RowFilter
 ) -> Result | None:
     """Answer one reading of a question."""
     operators = list(dict.fromkeys(name for _, name, _ in reading.operators))
@@ -140,7 +69,7 @@ def _one(
     words = {token.text for token in reading.tokens}
     if words & (LESS | MORE) - {"more"} and not reading.conditions and not operators:
         return None  # a comparison of other things than two values
-    rows = _matching(table, chosen)
+    rows = matching_rows(table, chosen)
     if not rows:
         return None
     if not operators:
@@ -158,34 +87,6 @@ def _one(
             else _count(reading, table, asked, chosen, rows)
         )
     return None
-
-
-def _matching(table: TableView, chosen: _Filter) -> list[int]:
-    """Return the rows that have one of the values in each column that is named, within the bounds."""
-    wanted: dict[int, set[str]] = {}
-    for c, cell in chosen.values:
-        wanted.setdefault(c, set()).add(cell)
-    found = None
-    for c, cells in wanted.items():
-        rows = {n for cell in cells for n in table.cells[c].get(cell, ())}
-        found = rows if found is None else found & rows
-    if found is None:
-        found = set(range(len(table.rows)))
-    for c, bound in chosen.bounds:
-        values = table.columns[c].values
-        found = {n for n in found if (v := values[n]) is not None and bound.low <= v.value <= bound.high}
-    return sorted(found)
-
-
-def _filter_text(table: TableView, chosen: _Filter) -> str:
-    parts = []
-    wanted: dict[int, list[str]] = {}
-    for c, cell in chosen.values:
-        wanted.setdefault(c, []).append(table.columns[c].cells[table.cells[c][cell][0]])
-    for c, cells in wanted.items():
-        parts.append(f"{table.columns[c].name}: {' or '.join(dict.fromkeys(cells))}")
-    parts += [f"{table.columns[c].name} {bound.text}" for c, bound in chosen.bounds]
-    return "; ".join(parts)
 
 
 def _label(table: TableView, row: int, but: Iterable[int] = ()) -> str:
@@ -215,7 +116,7 @@ def _look_up(
     reading: Reading,
     table: TableView,
     asked: list[tuple[ColumnMention, int]],
-    chosen: _Filter,
+    chosen: RowFilter,
     rows: list[int],
 ) -> Result | None:
     if not chosen.values and not chosen.bounds:
@@ -248,14 +149,14 @@ def _look_up(
         if not cells or len(cells) > MAX_LISTED:
             return None
         shown.append(f"{table.columns[c].name}: {join_list(cells)}")
-    return Result("; ".join(shown), f"looked up with {_filter_text(table, chosen)}", tuple(rows), len(rows))
+    return Result("; ".join(shown), f"looked up with {filter_text(table, chosen)}", tuple(rows), len(rows))
 
 
 def _count(
     reading: Reading,
     table: TableView,
     asked: list[tuple[ColumnMention, int]],
-    chosen: _Filter,
+    chosen: RowFilter,
     rows: list[int],
 ) -> Result | None:
     at = next(n for n, name, _ in reading.operators if name == "count")
@@ -266,7 +167,7 @@ def _count(
     in_values = {n for value in reading.values for n in range(value.first, value.last + 1)}
     if noun is not None and not all(n in in_values or n in reading.row_nouns for n in range(following, noun)):
         noun = None  # a verb, as in: how many lamps were ordered
-    text = _filter_text(table, chosen)
+    text = filter_text(table, chosen)
     how = f"counted with {text}" if text else "counted"
     is_first = mention is not None and (noun is None or mention[0].first <= noun)
     if mention is not None and is_first and mention[1] != table.key:
@@ -299,7 +200,7 @@ def _aggregate(
     reading: Reading,
     table: TableView,
     asked: list[tuple[ColumnMention, int]],
-    chosen: _Filter,
+    chosen: RowFilter,
     rows: list[int],
 ) -> Result | None:
     if not (chosen.values or chosen.bounds or reading.row_nouns or any(c == table.key for _, c in asked)):
@@ -313,7 +214,7 @@ def _aggregate(
         return None
     total = math.fsum(values)
     result = total if name == "sum" else total / len(values)
-    text = _filter_text(table, chosen)
+    text = filter_text(table, chosen)
     how = f"{'sum' if name == 'sum' else 'mean'} of {column.name}" + (f" with {text}" if text else "")
     return Result(
         _with_unit(result, column), how, tuple(n for n in rows if column.values[n] is not None), len(values)
@@ -343,7 +244,7 @@ def _extreme(
     reading: Reading,
     table: TableView,
     asked: list[tuple[ColumnMention, int]],
-    chosen: _Filter,
+    chosen: RowFilter,
     rows: list[int],
     operator: str,
 ) -> Result | None:
@@ -370,7 +271,7 @@ def _extreme(
         if others
         else [_label(table, n) for n in holders]
     )
-    text = _filter_text(table, chosen)
+    text = filter_text(table, chosen)
     kind = "largest" if largest else "smallest"
     how = f"{kind} {column.name} of {len(known)} rows" + (f" with {text}" if text else "")
     shown = f"{join_list(list(dict.fromkeys(named)))} ({column.name}: {column.cells[holders[0]]})"
@@ -378,7 +279,12 @@ def _extreme(
 
 
 def _most_rows(
-    reading: Reading, table: TableView, others: Sequence[int], chosen: _Filter, rows: list[int], operator: str
+    reading: Reading,
+    table: TableView,
+    others: Sequence[int],
+    chosen: RowFilter,
+    rows: list[int],
+    operator: str,
 ) -> Result | None:
     """Return the value of a column that most rows have: which customer placed the most orders."""
     at = next(n for n, name, _ in reading.operators if name == operator)
@@ -397,13 +303,13 @@ def _most_rows(
     best = [cell for cell, members in groups.items() if len(members) == size]
     if len(groups) < 2 or len(best) > 3:
         return None
-    text = _filter_text(table, chosen)
+    text = filter_text(table, chosen)
     how = f"rows counted for each {column.name}" + (f" with {text}" if text else "")
     members = tuple(n for cell in best for n in groups[cell])
     return Result(f"{join_list(best)} ({size})", how, members, len(rows))
 
 
-def _alternatives(reading: Reading, chosen: _Filter) -> list[tuple[int, str]] | None:
+def _alternatives(reading: Reading, chosen: RowFilter) -> list[tuple[int, str]] | None:
     """Return the two values of one column that stand around an `or`; None if there are none."""
     for n in range(len(reading.values) - 1):
         one, other = reading.values[n], reading.values[n + 1]
@@ -417,7 +323,7 @@ def _which_of(
     reading: Reading,
     table: TableView,
     asked: list[tuple[ColumnMention, int]],
-    chosen: _Filter,
+    chosen: RowFilter,
     choice: list[tuple[int, str]],
 ) -> Result | None:
     """Compare the rows of two values by the column that is named."""
@@ -426,7 +332,7 @@ def _which_of(
     if order == 0 or target is None:
         return None
     rest = tuple(value for value in chosen.values if value not in choice)
-    sides = [_matching(table, _Filter((*rest, value), chosen.bounds)) for value in choice]
+    sides = [matching_rows(table, RowFilter((*rest, value), chosen.bounds)) for value in choice]
     column = table.columns[target]
     if any(len(rows) != 1 or column.values[rows[0]] is None for rows in sides):
         return None
@@ -454,7 +360,7 @@ def _direction(reading: Reading) -> int:
 
 
 def _yes_no(
-    reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]], chosen: _Filter
+    reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]], chosen: RowFilter
 ) -> Result | None:
     """Answer whether rows of the key have a value: does X run Debian, is X heavier than Y."""
     subjects = [value for value in chosen.values if value[0] == table.key]

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from polygraph.records import Table
-from polygraph.tasks.answers.table_answer.cells import Column, parse_days, parse_number, read_column
+from polygraph.tasks.answers.table_answer.cells import parse_days, parse_number
+from polygraph.tasks.answers.table_answer.view import UNIT_NOTE, TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import (
     ADJECTIVES,
     BOUND_WORDS,
@@ -20,19 +21,14 @@ from polygraph.tasks.answers.table_answer.words import (
     OPERATORS,
     SYNONYMS,
     TOKEN,
-    TOTALS,
     UNIT_WORDS,
 )
 from polygraph.text.words import STOP_WORDS, stem
 
-_NAMES = frozenset({"name", "title"})
-"""Columns by which people call a row."""
 MAX_QUESTION = 300
 """Characters of a question that a table answers."""
 _MAX_GRAM = 8
 _MIN_PREFIX = 5
-_UNIT_NOTE = re.compile(r"[(\[][^)\]]*[)\]]")
-_WORDS = re.compile(r"[^\W_]+")
 _AMOUNT = r"(?P<x>[£$€]?\s?\d[\d,.]*(?:\s?(?:%|°?[^\W\d_]{1,8}))?)"
 _BOUND = re.compile(
     rf"(?:(?P<gt>\b(?:more|greater|higher|larger|heavier|longer) than|\bover|\babove|\bexceed(?:s|ing)?)|"
@@ -103,54 +99,6 @@ class ColumnMention:
 
 
 @dataclass(slots=True)
-class TableView:
-    """A table that is asked: its columns with their values, without rows of totals."""
-
-    title: str
-    columns: list[Column]
-    rows: list[int]
-    """Numbers of the rows in the table."""
-    title_stems: frozenset[str]
-    key: int
-    """The column that names each row, `name` or `title` before the first that does; -1 if there is none."""
-    name_words: list[list[str]] = field(default_factory=list)
-    """Stems of the name of each column, without its unit."""
-    cells: list[dict[str, list[int]]] = field(default_factory=list)
-    """Rows by case-folded cell, for each column."""
-
-    @classmethod
-    def of(cls, title: str, context: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> "TableView":
-        """Read a table.
-
-        Args:
-            title: how it is called in an answer.
-            context: words that may stand in a question about it: titles, headings, name of the file.
-            names: of the columns.
-            rows: cells.
-        """
-        kept = [n for n, row in enumerate(rows) if not _is_total(row)]
-        columns = [read_column(name, [rows[n][c] for n in kept]) for c, name in enumerate(names)]
-        keys = [
-            c
-            for c, column in enumerate(columns)
-            if column.kind in ("text", "code")
-            and all(column.cells)
-            and len(set(column.cells)) == len(column.cells)
-        ]
-        # Beside a number of the row, its name is what people call it by.
-        key = next((c for c in keys if columns[c].name.casefold() in _NAMES), keys[0] if keys else -1)
-        view = cls(title, columns, kept, frozenset(map(stem, _plain_words(context))), key)
-        for column in columns:
-            view.name_words.append(name_stems(column.name))
-            by_cell: dict[str, list[int]] = {}
-            for n, cell in enumerate(column.cells):
-                if cell:
-                    by_cell.setdefault(" ".join(cell.casefold().split()), []).append(n)
-            view.cells.append(by_cell)
-        return view
-
-
-@dataclass(slots=True)
 class Reading:
     """The words of a question, each with its part in the table."""
 
@@ -202,28 +150,6 @@ def may_answer(question: str, table: Table, context: str) -> bool:
     return True
 
 
-def name_stems(name: str) -> list[str]:
-    """Return the stems of the name of a column, without its unit.
-
-    >>> name_stems("unit_price_eur"), name_stems("Max. pressure (bar)")
-    (['unit', 'pric'], ['maximum', 'pressur'])
-    """
-    found = _plain_words(_UNIT_NOTE.sub(" ", name))
-    while len(found) > 1 and found[-1] in UNIT_WORDS:
-        found.pop()
-    return [stem(SYNONYMS.get(word, word)) for word in found]
-
-
-def _plain_words(text: str) -> list[str]:
-    return _WORDS.findall(text.casefold())
-
-
-def _is_total(row: Sequence[str]) -> bool:
-    first = next((cell for cell in row if cell.strip()), "")
-    found = _plain_words(first)
-    return bool(found) and found[0] in TOTALS
-
-
 def _tokens(question: str) -> list[Token]:
     tokens = []
     for match in TOKEN.finditer(question):
@@ -255,13 +181,13 @@ def _units(table: TableView) -> set[str]:
     units |= {
         word
         for column in table.columns
-        for note in _UNIT_NOTE.findall(column.name)
-        for word in _plain_words(note)
+        for note in UNIT_NOTE.findall(column.name)
+        for word in plain_words(note)
     }
     return units | {
         words[-1]
         for column in table.columns
-        if (words := _plain_words(column.name))[-1:] and words[-1] in UNIT_WORDS
+        if (words := plain_words(column.name))[-1:] and words[-1] in UNIT_WORDS
     }
 
 
@@ -427,7 +353,7 @@ def _alike(one: str, other: str) -> bool:
 def _find_row_nouns(reading: Reading, table: TableView, free: list[bool]) -> None:
     key_words = set(table.name_words[table.key]) if table.key >= 0 else set()
     for n, token in enumerate(reading.tokens):
-        parts = {stem(part) for part in _plain_words(token.text)}
+        parts = {stem(part) for part in plain_words(token.text)}
         if token.text in ("rows", "entries", "records"):
             reading.row_nouns.append(n)
         elif parts and parts <= table.title_stems | key_words and token.text not in LIGHT:

@@ -15,7 +15,7 @@ from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.statements import RELATED_TO, statement, statements
+from polygraph.text.statements import RELATED_TO, statement, statements, without_repeated
 from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import StemCounts, content_stems
 
@@ -149,8 +149,9 @@ class RowTexts:
             said, chosen = self._said(row, names, room)
             is_chosen |= chosen
             line = f"{head} {said}" if said else head.removesuffix(":")
-            if said[: len(head)].casefold() == head.casefold():
-                line = said  # a description often repeats the predicate word for word
+            if said and isinstance(row, Relation) and row.predicates:
+                # A description often holds all that the predicate says, and both names.
+                line = f"{without_repeated(head, said)} {said}".lstrip()
             # The count is kept for packing.
             if count_tokens(line) <= self._max_tokens:
                 return line, is_chosen

@@ -18,7 +18,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _WORD_OF_NAME = r"[^\W\d_a-z][\w'’.-]*"
-_NAME = rf"{_WORD_OF_NAME}(?: (?:(?:de|da|di|du|van|von|der|den|la|le|al|bin|of) )?{_WORD_OF_NAME}){{1,3}}"
+_NAME = rf"{_WORD_OF_NAME}(?: (?:(?:de|da|di|du|van|von|der|den|la|le|al|bin|of) ){{0,2}}{_WORD_OF_NAME}){{1,3}}"
 """Two to four capitalised words."""
 
 
@@ -42,7 +42,7 @@ def role_test(question: str) -> Callable[[Candidate], bool] | None:
     beside = re.compile(
         rf"{role}\s*(?:\([^()]{{0,40}}\)\s*)?(?:[:–—=-]|\s-)\s*{_NAME}"
         rf"|{_NAME}\s*(?:[-–—:]\s*|\s-\s*){role}"
-        rf"|{_NAME}\s*\((?:{article}\s+)?{role}"
+        rf"|{_NAME}\s*\((?:{article}\s+)*{role}"
         rf"|{_NAME},\s*(?:{article}\s+)*{role}\s*(?:[,.;)]|$)"
         rf"|{role},?\s+{_NAME}"
     )

@@ -71,7 +71,7 @@ _MONTH_NAMES = """january/jan february/feb march/mar april/apr may june/jun july
 _MONTHS: Mapping[str, int] = {
     name: n for n, names in enumerate(_MONTH_NAMES.split(), 1) for name in names.split("/")
 }
-_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_WEEKDAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _FIGURE = re.compile(
     r"(?P<money>[£$€])?\s?(?P<sign>(?<!\w)[-−])?"

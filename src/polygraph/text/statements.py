@@ -3,9 +3,6 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from polygraph.text.sentences import sentence_spans
-from polygraph.text.words import content_stem_set
-
 RELATED_TO = "related to"
 """Predicate of a triple whose row has a strength of at least 1 but neither predicate nor keywords."""
 _INFLECTED: Mapping[str, str] = MappingProxyType({"be": "is", "have": "has", "do": "does"})
@@ -42,20 +39,3 @@ def statements(predicates: Sequence[str], source: str, target: str) -> str:
         key = f"{_LEMMAS.get(first, first)} {rest}".casefold()
         written.setdefault((inverse, key), f"{statement(ends[0], name, ends[1])}.")
     return " ".join(dict.fromkeys(written.values()))
-
-
-def without_repeated(head: str, said: str) -> str:
-    """Leave out those sentences of statements that add no word to what is said of the relation.
-
-    A predicate of a model is a phrase ("ordered painted white"), which reads badly beside the sentence that it is from.
-
-    >>> said = "Mara Quill had the Skerry Light painted white, as ordered."
-    >>> without_repeated("Mara Quill ordered painted white Skerry Light.", said)
-    ''
-    >>> without_repeated("Papa is father of Ada.", "He is her father.")
-    'Papa is father of Ada.'
-    """
-    held = content_stem_set(said)
-    sentences = [head[start:end] for start, end in sentence_spans(head)]
-    kept = [sentence for sentence in sentences if not content_stem_set(sentence) <= held]
-    return head if len(kept) == len(sentences) else " ".join(kept)

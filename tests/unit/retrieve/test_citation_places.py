@@ -2,7 +2,7 @@
 
 import pytest
 
-from polygraph.records import Citation, Evidence, Span
+from polygraph.records import Citation, Evidence
 from polygraph.retrieve.citation_places import letters, with_letters, with_places
 from polygraph.retrieve.citations import check_citations
 from polygraph.testing import hashed_models
@@ -27,7 +27,9 @@ def index(tmp_path_factory, write_files):
 @pytest.fixture
 def report(index):
     spans = index.snapshot().spans(["keys.txt:0", "stage.txt:0"])
-    return Evidence(kind="report", id="0-a", text="Keys and the stage.", score=1.0, spans=tuple(spans.values()))
+    return Evidence(
+        kind="report", id="0-a", text="Keys and the stage.", score=1.0, spans=tuple(spans.values())
+    )
 
 
 def test_each_mark_of_a_report_names_its_own_source(index, report):

@@ -53,7 +53,11 @@ RULES = (
 def passage(document, heading, body):
     text = f"{heading}\n{body}" if heading else body
     return Evidence(
-        kind="chunk", id=f"{document}:0", text=text, score=1.0, spans=(Span(document, f"{document}:0", 0, len(body)),)
+        kind="chunk",
+        id=f"{document}:0",
+        text=text,
+        score=1.0,
+        spans=(Span(document, f"{document}:0", 0, len(body)),),
     )
 
 
@@ -98,7 +102,10 @@ def test_a_text_in_which_a_value_changed_is_no_copy():
 
 
 def test_a_short_text_below_another_title_is_no_copy():
-    records = [passage("a", "Ana Ruiz", "Member since 2019."), passage("b", "Ben Olsen", "Member since 2019.")]
+    records = [
+        passage("a", "Ana Ruiz", "Member since 2019."),
+        passage("b", "Ben Olsen", "Member since 2019."),
+    ]
     assert len(packed_texts(*records)[1]) == 2
 
 

@@ -61,7 +61,11 @@ def newest_first(
     for i in dated:
         if i not in left:
             continue
-        group = [j for j in left if scores[j] >= scores[i] - margin and _say_the_same(i, j, candidates, common, wanted)]
+        group = [
+            j
+            for j in left
+            if scores[j] >= scores[i] - margin and _say_the_same(i, j, candidates, common, wanted)
+        ]
         for j in group:
             del left[j]
         ranked = _ranked(group, candidates, until)
@@ -100,9 +104,7 @@ def _ranked(
     return ranked
 
 
-def _goes_before(
-    i: int, j: int, candidates: Sequence[Candidate], until: tuple[int, int, int] | None
-) -> bool:
+def _goes_before(i: int, j: int, candidates: Sequence[Candidate], until: tuple[int, int, int] | None) -> bool:
     x, y = candidates[i].date, candidates[j].date
     if x is None or y is None:
         return False

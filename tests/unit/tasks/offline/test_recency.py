@@ -22,7 +22,9 @@ def answered(question, *passages):
 
 
 OLD = passage(1, "A full-price ticket in the stalls costs £14. The balcony is closed.", date="2023-09-01")
-NEW = passage(2, "A full-price ticket in the stalls costs £18. The balcony is closed.", date="1 September 2025")
+NEW = passage(
+    2, "A full-price ticket in the stalls costs £18. The balcony is closed.", date="1 September 2025"
+)
 
 
 @pytest.mark.parametrize("passages", [(OLD, NEW), (NEW, OLD)])
@@ -47,8 +49,12 @@ def test_what_the_other_document_says_is_noted_with_its_date():
 
 def test_the_date_may_stand_in_the_title():
     hours = [
-        passage(1, "The office is open from Tuesday to Saturday, 12 noon to 6 pm.", title="Hours (February 2022)"),
-        passage(2, "The office is open from Wednesday to Saturday, 2 pm to 7 pm.", title="Hours (March 2024)"),
+        passage(
+            1, "The office is open from Tuesday to Saturday, 12 noon to 6 pm.", title="Hours (February 2022)"
+        ),
+        passage(
+            2, "The office is open from Wednesday to Saturday, 2 pm to 7 pm.", title="Hours (March 2024)"
+        ),
     ]
     assert "Wednesday" in answered("When is the office open?", *hours).sentences[0].text
 
@@ -56,7 +62,9 @@ def test_the_date_may_stand_in_the_title():
 def test_without_dates_or_about_an_earlier_state_the_order_stays():
     undated = [replace(each, date="") for each in (OLD, NEW)]
     assert "£14" in answered(PRICE, *undated).sentences[0].text
-    assert "£14" in answered("How much did a ticket in the stalls cost originally?", OLD, NEW).sentences[0].text
+    assert (
+        "£14" in answered("How much did a ticket in the stalls cost originally?", OLD, NEW).sentences[0].text
+    )
 
 
 def test_dates_that_overlap_do_not_decide():

@@ -75,7 +75,7 @@ def check_citations(
     end_of_last = 0
     for match, judged in verdicts:
         parts.append(text[end_of_last : match.start()])
-        kept = []
+        kept: list[int] = []
         for verdict in judged:
             found = None
             if not verdict.removed_because:
@@ -88,7 +88,7 @@ def check_citations(
             chunk, start, end = found
             key = (verdict.n, chunk.id, start)
             cited.setdefault(key, (chunk, end))
-            offset = sum(map(len, parts)) + 1 + sum(len(f"[{n}]") for n in kept)
+            offset = sum([len(part) for part in parts]) + 1 + sum([len(f"[{n}]") for n in kept])
             marks.setdefault(key, []).append(offset)
             kept.append(verdict.n)
         parts.append("".join([" ", *(f"[{n}]" for n in kept)]) if kept else "")

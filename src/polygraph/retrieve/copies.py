@@ -55,7 +55,7 @@ class Copies:
         self._items.append(None if passage is None else (item, passage))
 
     def original_of(self, item: Evidence) -> int | None:
-        """Return the position of the first item taken whose document says all that a passage says; None if none does."""
+        """Return the position of the first item taken whose document says all that a passage says, if there is one."""
         passage = _read(item)
         if passage is None or not passage.units:
             return None
@@ -110,7 +110,7 @@ def _read_text(text: str, length: int) -> _Passage:
         first = parts.pop(0)
         above.append(first)
         fields.update(f"number {number}" for number in _NUMBER.findall(_without_dates(first)))
-    body = []
+    body: list[str] = []
     for part in parts:
         (above if _is_date(part) else body).append(part)
     for line in above:
@@ -119,7 +119,7 @@ def _read_text(text: str, length: int) -> _Passage:
             fields.update(each.casefold() for each in named if not _is_date(each.partition(": ")[2]))
     return _Passage(
         units=frozenset(part.casefold() for part in body),
-        n_words=sum(len(part.split()) for part in body),
+        n_words=sum([len(part.split()) for part in body]),
         fields=frozenset(fields),
         above=tuple(dict.fromkeys(above)),
     )
@@ -133,7 +133,7 @@ def _without_dates(text: str) -> str:
 
 def _is_date(line: str) -> bool:
     """Return whether a line holds a date and hardly anything else, such as where or for what."""
-    if len(line) > _MAX_DATE_LINE or not any(map(str.isdigit, line)):
+    if len(line) > _MAX_DATE_LINE or not any(c.isdigit() for c in line):
         return False
     rest = _without_dates(line)
-    return rest != line and len(rest.split()) <= 2 and not any(map(str.isdigit, rest))
+    return rest != line and len(rest.split()) <= 2 and not any(c.isdigit() for c in rest)

@@ -17,7 +17,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.statements import RELATED_TO, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
-from polygraph.text.words import StemCounts, content_stems
+from polygraph.text.words import StemCounts, content_stem_set, content_stems
 
 R = TypeVar("R", Entity, Relation)
 ROW_TOKENS = 160
@@ -149,8 +149,9 @@ class RowTexts:
             said, chosen = self._said(row, names, room)
             is_chosen |= chosen
             line = f"{head} {said}" if said else head.removesuffix(":")
-            if said[: len(head)].casefold() == head.casefold():
-                line = said  # a description often repeats the predicate word for word
+            if said and isinstance(row, Relation) and row.predicates:
+                # A description often holds all that the predicate says, and both names.
+                line = f"{_without_repeated_sentences(head, said)} {said}".lstrip()
             # The count is kept for packing.
             if count_tokens(line) <= self._max_tokens:
                 return line, is_chosen
@@ -243,6 +244,23 @@ class RowTexts:
         if missing:
             found = self._index.dates(list(missing.values()))
             self._dates |= {chunk: found.get(document, "") for chunk, document in missing.items()}
+
+
+def _without_repeated_sentences(head: str, said: str) -> str:
+    """Leave out those sentences of statements that add no word to what is said of the relation.
+
+    A predicate of a model is a phrase ("ordered painted white"), which reads badly beside the sentence that it is from.
+
+    >>> said = "Mara Quill had the Skerry Light painted white, as ordered."
+    >>> _without_repeated_sentences("Mara Quill ordered painted white Skerry Light.", said)
+    ''
+    >>> _without_repeated_sentences("Papa is father of Ada.", "He is her father.")
+    'Papa is father of Ada.'
+    """
+    held = content_stem_set(said)
+    sentences = [head[start:end] for start, end in sentence_spans(head)]
+    kept = [sentence for sentence in sentences if not content_stem_set(sentence) <= held]
+    return head if len(kept) == len(sentences) else " ".join(kept)
 
 
 def _stems_of(names: Sequence[str]) -> list[str]:

@@ -260,3 +260,14 @@ def test_a_description_that_repeats_the_predicate_is_written_once_with_its_date(
         descriptions=(Description("Papa is father of Honora Vane", "letter:0"),), weight=1.0, chunks=("letter:0",),
     )  # fmt: skip
     assert RowTexts(Names()).relation(relation) == "Papa is father of Honora Vane. (1887-05-03)"
+
+
+def test_a_predicate_that_adds_no_word_to_what_is_said_is_left_out():
+    said = "Papa had Honora Vane ordered to be painted white by the younger sister of the yard."
+    relation = Relation(
+        id="honora vane | papa", source="honora vane", target="papa",
+        predicates=("<-ordered painted white", "is sister of (younger)", "owes money to"), keywords=(),
+        descriptions=(Description(said, "letter:0"),), weight=1.0, chunks=("letter:0",),
+    )  # fmt: skip
+    line = RowTexts(Names()).relation(relation)
+    assert line == f"Honora Vane owes money to Papa. {said} (1887-05-03)"

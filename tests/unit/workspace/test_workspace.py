@@ -228,9 +228,9 @@ def test_an_index_of_nothing_that_can_be_read_leaves_no_folder_behind(tmp_path):
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "empty.txt").write_text("\n")
     folder = tmp_path / "new" / "index"
-    with Index.open(folder, offline=True, embedder="hash", name_embedder="hash", reranker="none") as index:
-        with pytest.raises(BadInput, match="nothing could be read"):
-            index.add(tmp_path / "papers")
+    flags = {"offline": True, "embedder": "hash", "name_embedder": "hash", "reranker": "none"}
+    with Index.open(folder, **flags) as index, pytest.raises(BadInput, match="nothing could be read"):
+        index.add(tmp_path / "papers")
     assert not folder.parent.exists()
 
 

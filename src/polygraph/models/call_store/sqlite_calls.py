@@ -52,6 +52,11 @@ CREATE TABLE IF NOT EXISTS batch_refusal (
   model TEXT NOT NULL, problem TEXT NOT NULL, PRIMARY KEY (model, problem)
 ) WITHOUT ROWID;
 """
+_HOLDS_WORK = """
+SELECT EXISTS (SELECT 1 FROM reply) OR EXISTS (SELECT 1 FROM vector) OR EXISTS (SELECT 1 FROM quarantine)
+    OR EXISTS (SELECT 1 FROM batch)
+    OR EXISTS (SELECT 1 FROM attempt WHERE cost IS NULL OR cost > 0 OR prompt_tokens > 0)
+"""
 
 
 class SqliteCalls:
@@ -208,9 +213,7 @@ def remove_unused(path: Path) -> None:
         return
     connection = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
-        holds = (f"EXISTS (SELECT 1 FROM {table})" for table in ("reply", "vector", "quarantine", "batch"))
-        paid = "EXISTS (SELECT 1 FROM attempt WHERE cost IS NULL OR cost > 0 OR prompt_tokens > 0)"
-        used = connection.execute(f"SELECT {' OR '.join([*holds, paid])}").fetchone()[0]
+        used = connection.execute(_HOLDS_WORK).fetchone()[0]
         # Only the last connection can leave this mode; the file of another process stays.
         is_alone = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete"
     except sqlite3.DatabaseError:

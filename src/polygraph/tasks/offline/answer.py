@@ -60,7 +60,7 @@ _SIMILARITY_WEIGHT = 8.0
 the candidates, the answer is in the best sentence for 39% instead of 29%, and in the best three for 71% instead of
 62% (4 to 20 do about as well)."""
 _ROLE_GAIN = 2.0
-"""In logits, of a sentence that states who holds the office asked for (`roles`). Of 30 such sentences by hand, the
+"""In logits, of a sentence that states who holds the office asked for (see `roles`). Of 30 such sentences by hand, the
 cross-encoder alone rates 8 below the threshold, 5 of them by less than 1.5."""
 _KIND_WEIGHT = 0.05
 """Weight of `_kind_gain` without a cross-encoder, whose logits it is measured in."""
@@ -75,8 +75,8 @@ class ExtractiveAnswer:
     """``Yes``, ``No`` or which of two, if a rule decides it; see `verdicts`."""
     refused_because: str = ""
     note: str = ""
-    """Says that the question is in another language than the passages, if so (a refusal says it in its reason), and what
-    documents of other dates say in the place of a sentence."""
+    """Says what documents of other dates have in the place of a sentence, and that the question is in another language
+    than the passages, if so; a refusal says that in its reason."""
     logit: float | None = None
     """The cross-encoder's logit for the best sentence, which decides on a refusal; None without a cross-encoder."""
 

@@ -18,7 +18,9 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _WORD_OF_NAME = r"[^\W\d_a-z][\w'’.-]*"
-_NAME = rf"{_WORD_OF_NAME}(?: (?:(?:de|da|di|du|van|von|der|den|la|le|al|bin|of) )?{_WORD_OF_NAME}){{1,3}}"
+_NAME = (
+    rf"{_WORD_OF_NAME}(?: (?:(?:de|da|di|du|van|von|der|den|la|le|al|bin|of) ){{0,2}}{_WORD_OF_NAME}){{1,3}}"
+)
 """Two to four capitalised words."""
 
 
@@ -26,8 +28,8 @@ def role_test(question: str) -> Callable[[Candidate], bool] | None:
     """Return a test of whether a sentence states who holds the office asked for; None for other questions.
 
     The office stands directly beside a name: ``Treasurer: Ana Ruiz``, ``Ana Ruiz (treasurer)``, ``the treasurer, Ana
-    Ruiz,``, ``Ana Ruiz, our treasurer,``. What the question says besides has to stand in the sentence, in the one before
-    it, or in the title.
+    Ruiz,``, ``Ana Ruiz, our treasurer,``. What the question says besides has to stand in the sentence, in the one
+    before it, or in the title.
 
     >>> role_test("Who paid the treasurer?") is None
     True
@@ -42,7 +44,7 @@ def role_test(question: str) -> Callable[[Candidate], bool] | None:
     beside = re.compile(
         rf"{role}\s*(?:\([^()]{{0,40}}\)\s*)?(?:[:–—=-]|\s-)\s*{_NAME}"
         rf"|{_NAME}\s*(?:[-–—:]\s*|\s-\s*){role}"
-        rf"|{_NAME}\s*\((?:{article}\s+)?{role}"
+        rf"|{_NAME}\s*\((?:{article}\s+)*{role}"
         rf"|{_NAME},\s*(?:{article}\s+)*{role}\s*(?:[,.;)]|$)"
         rf"|{role},?\s+{_NAME}"
     )

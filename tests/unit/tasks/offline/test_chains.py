@@ -117,3 +117,10 @@ def test_an_answer_leads_from_the_film_to_the_birth_of_its_director():
     )
     assert [s.text for s in found.sentences][:2] == [FILM[1], BORN]
     assert [s.evidence for s in found.sentences][:2] == [3, 2]
+
+
+def test_a_month_or_a_day_links_nothing():
+    horn = ("Horn", "The horn was sounded on a Sunday in March by the keeper.")
+    season = ("Season", "The regatta is held from 6 to 15 March.")
+    found = chained("When was the horn sounded?", [0], horn, season, read=rates(regatta=9.0), logits={0: 1.0})
+    assert found == [horn[1]]

@@ -1,0 +1,77 @@
+"""Of sentences that say the same with other values, that of the newest document comes first."""
+
+from dataclasses import replace
+
+import pytest
+
+from polygraph.records import Chunk
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.sentences import Passage
+from polygraph.testing import hashed_models
+
+PRICE = "How much does a ticket in the stalls cost?"
+
+
+def passage(n, text, *, date="", title="Ticket prices"):
+    chunk = Chunk(id=f"d{n}:0", document=f"d{n}", ordinal=0, start=0, end=len(text), text=text, n_tokens=9)
+    return Passage(chunk=chunk, title=title, evidence=n, date=date)
+
+
+def answered(question, *passages):
+    return answer_with_sentences(question, passages, replace(hashed_models(), reranker=None))
+
+
+OLD = passage(1, "A full-price ticket in the stalls costs £14. The balcony is closed.", date="2023-09-01")
+NEW = passage(
+    2, "A full-price ticket in the stalls costs £18. The balcony is closed.", date="1 September 2025"
+)
+
+
+@pytest.mark.parametrize("passages", [(OLD, NEW), (NEW, OLD)])
+@pytest.mark.parametrize(
+    ("question", "price"),
+    [
+        (PRICE, "£18"),
+        ("How much did a ticket in the stalls cost in 2023?", "£14"),
+        # The prices of 2023 were those of 2024.
+        ("How much did a ticket in the stalls cost in May 2024?", "£14"),
+        ("How much did a ticket in the stalls cost in 2026?", "£18"),
+    ],
+)
+def test_the_newest_document_up_to_the_time_of_the_question_comes_first(passages, question, price):
+    assert price in answered(question, *passages).sentences[0].text
+
+
+def test_what_the_other_document_says_is_noted_with_its_date():
+    note = answered(PRICE, OLD, NEW).note
+    assert note == "a document of 2023-09-01 has “A full-price ticket in the stalls costs £14.” (d1)"
+
+
+def test_the_date_may_stand_in_the_title():
+    hours = [
+        passage(
+            1, "The office is open from Tuesday to Saturday, 12 noon to 6 pm.", title="Hours (February 2022)"
+        ),
+        passage(
+            2, "The office is open from Wednesday to Saturday, 2 pm to 7 pm.", title="Hours (March 2024)"
+        ),
+    ]
+    assert "Wednesday" in answered("When is the office open?", *hours).sentences[0].text
+
+
+def test_without_dates_or_about_an_earlier_state_the_order_stays():
+    undated = [replace(each, date="") for each in (OLD, NEW)]
+    assert "£14" in answered(PRICE, *undated).sentences[0].text
+    assert (
+        "£14" in answered("How much did a ticket in the stalls cost originally?", OLD, NEW).sentences[0].text
+    )
+
+
+def test_dates_that_overlap_do_not_decide():
+    year = replace(OLD, date="2025")
+    assert "£14" in answered(PRICE, year, NEW).sentences[0].text
+
+
+def test_another_statement_of_a_newer_document_does_not_come_first():
+    other = passage(2, "The programme in the stalls costs £3 and names the cast.", date="2025-09-01")
+    assert "£14" in answered(PRICE, OLD, other).sentences[0].text

@@ -115,7 +115,7 @@ class BitCodes:
             for of_plane, bits in zip(counts, of_planes, strict=True):
                 np.bitwise_and(word, bits, out=shared)
                 np.bitwise_count(shared, out=n_shared)
-                of_plane += n_shared
+                np.add(of_plane, n_shared, out=of_plane)
         # Not as a product of matrices, for which threads of BLAS would wait for each other.
         weighted = sum(counts[plane].astype(np.uint32) << plane for plane in range(_PLANES))
         set_bits = step * np.asarray(weighted, dtype=np.float32) + low * self._n_set

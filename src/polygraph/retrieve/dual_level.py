@@ -55,7 +55,7 @@ class RelationReader:
     def heads(self, rows: Sequence[int]) -> list[tuple[str, float]]:
         """Return id and weight of relations by rows that are `visible`, in the order asked for."""
         if self._index.documents_allowed is None:
-            return self._index.store.graph.relation_heads(rows)
+            return self._index.relation_heads(rows)
         return [(r.id, r.weight) for r in self.read(rows)]
 
     def read(self, rows: Sequence[int]) -> list[Relation]:

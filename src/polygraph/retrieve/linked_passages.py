@@ -159,24 +159,24 @@ def rank_by_statements(
         asked = StemCounts(content_stems(question))
     listed = list(rows)
     named = [asked.stems & content_stem_set(_names(row, names or {})) for row in listed]
+    said = [[d.text for d in row.descriptions] for row in listed]
     # All at once, which is faster than row by row.
-    asked.look_through(
-        (of_names, [d.text for d in row.descriptions]) for of_names, row in zip(named, listed, strict=True)
-    )
+    asked.look_through(zip(named, said, strict=True))
     found: dict[str, int] = {}
-    for of_names, row in zip(named, listed, strict=True):
+    for of_names, row, texts in zip(named, listed, said, strict=True):
         of_row = asked.bits_of(of_names)
-        bits = asked.bits_in([d.text for d in row.descriptions], without=of_names)
+        bits = asked.bits_in(texts, without=of_names)
         if not of_row and not any(bits):
             continue
         for description, some in zip(row.descriptions, bits, strict=True):
             found[description.chunk] = found.get(description.chunk, 0) | of_row | some
-    n_words = {chunk: bits.bit_count() for chunk, bits in found.items()}
+    n_words = {chunk: bits.bit_count() for chunk, bits in found.items() if bits}
     if most is not None and 0 < most < len(chunks):
         # Words count before cosines, so that passages with fewer words than the last one returned need not be read.
-        there = [n_words.get(chunk, 0) for chunk in chunks]
-        least = sorted(there, reverse=True)[most - 1]
-        chunks = [chunk for chunk, n in zip(chunks, there, strict=True) if n >= least]
+        with_words = {chunk: n_words[chunk] for chunk in chunks if chunk in n_words}
+        if len(with_words) >= most:
+            least = sorted(with_words.values(), reverse=True)[most - 1]
+            chunks = [chunk for chunk, n in with_words.items() if n >= least]
     numbers = index.chunk_rows(chunks)
     ids, ns = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
     cosines = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)

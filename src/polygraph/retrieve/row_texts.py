@@ -225,6 +225,8 @@ class RowTexts:
         ]
 
     def _dates_of(self, descriptions: Sequence[Description]) -> list[str]:
+        if not self._index.may_have_dates():
+            return [""] * len(descriptions)
         dates = self._dates
         try:
             return [dates[d.chunk] for d in descriptions]
@@ -233,7 +235,8 @@ class RowTexts:
             return [dates[d.chunk] for d in descriptions]
 
     def _read_dates_of(self, rows: Iterable[Entity | Relation]) -> None:
-        self._read_dates([d for row in rows for d in row.descriptions])
+        if self._index.may_have_dates():
+            self._read_dates([d for row in rows for d in row.descriptions])
 
     def _read_dates(self, descriptions: Sequence[Description]) -> None:
         """Read the dates of the documents of some descriptions, by chunk."""

@@ -6,8 +6,9 @@ are. So a search compares exactly the rows that may reach the last of the neares
 what comparing all rows finds. It reads a sixteenth of what is stored.
 
 Two differences from the paper: the rotation is made of random signs and Hartley transforms, twice, which needs no
-matrix (once is not enough for rows with a few large numbers), and the vector that is searched for is rounded to four
-bits by the nearest value instead of at random.
+matrix (once is not enough for rows with a few large numbers), and the vector that is searched for is rounded to three
+bits by the nearest value instead of at random. Four bits, as in the paper, leave a tenth fewer rows to be compared, and
+take a third more for the estimates.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,7 @@ _DEVIATIONS = 6.0
 """Standard deviations by which an estimate may be wrong: the chance that a row is missed is one in a billion."""
 _SLACK = 1e-4
 """More than what rounding in single precision, and of scores before they are ranked, can change."""
-_PLANES = 4
+_PLANES = 3
 """Bits of a number of the vector that is searched for."""
 _SAMPLED = 1_000
 """Rows whose mean stands for that of all."""
@@ -108,10 +109,13 @@ class BitCodes:
             packed = np.packbits(levels >> plane & 1)
             planes[plane, : len(packed)] = packed
         counts = np.zeros((_PLANES, len(self)), dtype=np.uint16)
+        shared, n_shared = np.empty(len(self), dtype=np.uint64), np.empty(len(self), dtype=np.uint8)
         # Word by word, so that the bits of all rows are read once for all planes.
         for word, of_planes in zip(self._words, planes.view(np.uint64).T, strict=True):
-            for plane, bits in enumerate(of_planes):
-                counts[plane] += np.bitwise_count(word & bits)
+            for of_plane, bits in zip(counts, of_planes, strict=True):
+                np.bitwise_and(word, bits, out=shared)
+                np.bitwise_count(shared, out=n_shared)
+                np.add(of_plane, n_shared, out=of_plane)
         # Not as a product of matrices, for which threads of BLAS would wait for each other.
         weighted = sum(counts[plane].astype(np.uint32) << plane for plane in range(_PLANES))
         set_bits = step * np.asarray(weighted, dtype=np.float32) + low * self._n_set

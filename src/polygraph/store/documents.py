@@ -218,6 +218,10 @@ class DocumentTables:
         """Return chunks by row number, in the order asked for."""
         return self._db.by_key("SELECT n, * FROM chunks WHERE n IN", rows, lambda row: chunk_of(row[1:]))
 
+    def chunk_ids_by_row(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return ids of chunks by row number, in the order asked for; their texts are not read."""
+        return dict(self._db.by_key("SELECT n, id FROM chunks WHERE n IN", rows, lambda row: row))
+
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id, in the order asked for; unknown ids are left out."""
         return self._db.by_key("SELECT id, * FROM chunks WHERE id IN", ids, lambda row: chunk_of(row[1:]))

@@ -153,6 +153,9 @@ class DocumentReader(Protocol):
     def chunks_by_row(self, rows: Sequence[int]) -> list[Chunk]:
         """Return chunks by row number."""
 
+    def chunk_ids_by_row(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return ids of chunks by row number, in the order asked for; their texts are not read."""
+
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""
 

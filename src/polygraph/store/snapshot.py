@@ -37,6 +37,8 @@ _NUMBERS_KEPT = 50_000
 few megabytes each."""
 _UNDATED = 4_000
 """Documents without a date after which it is worth looking through all of them once for one with a date."""
+_FEW_DOCUMENTS = 20_000
+"""So many are looked through at once: it takes 3 ms."""
 _HUB_DEGREE = 1_000
 """Neighbours of an entity that is in too many passages to read all of their ids."""
 _STATEMENTS_KEPT = 60_000
@@ -176,8 +178,8 @@ class Snapshot:
         return [chunks[ids[n]] for n in ns if n in ids]
 
     def chunk_ids(self, ns: Sequence[int]) -> list[str]:
-        """Return ids of chunks by row, in the order asked for."""
-        ids = self._kept.chunk_ids.read(ns, self._read_chunks)
+        """Return ids of chunks by row, in the order asked for; nothing else of them is read."""
+        ids = self._kept.chunk_ids.read(ns, self.store.documents.chunk_ids_by_row)
         return [ids[n] for n in ns if n in ids]
 
     def _read_chunks(self, ns: Sequence[int]) -> dict[int, str]:
@@ -224,12 +226,20 @@ class Snapshot:
 
     def dates(self, documents: Sequence[str]) -> dict[str, str]:
         """Return the dates of documents by id, empty if they have none; nothing else of them is read."""
-        kept = self._kept
-        if kept.has_dates is None and kept.n_undated >= _UNDATED:
-            kept.has_dates = self.store.documents.has_dates()
-        if kept.has_dates is False:
+        if not self.may_have_dates():
             return dict.fromkeys(documents, "")
-        return kept.dates.read(documents, self._read_dates)
+        return self._kept.dates.read(documents, self._read_dates)
+
+    def may_have_dates(self) -> bool:
+        """Tell whether some document may have a date: False once it is known that `dates` has none for any."""
+        kept = self._kept
+        if kept.has_dates is None and (self._has_few_documents or kept.n_undated >= _UNDATED):
+            kept.has_dates = self.store.documents.has_dates()
+        return kept.has_dates is not False
+
+    @cached_property
+    def _has_few_documents(self) -> bool:
+        return self.store.count("documents") <= _FEW_DOCUMENTS
 
     def _read_dates(self, documents: Sequence[str]) -> dict[str, str]:
         found = self.store.documents.dates(documents)
@@ -542,6 +552,13 @@ class Snapshot:
         reduced = {n: self._filter.reduce_relation(r) for n, r in found.items()}
         return {n: r for n, r in reduced.items() if r is not None}
 
+    def relation_heads(self, ns: Sequence[int]) -> list[tuple[str, float]]:
+        """Return id and weight of relations by row, in the order asked for, regardless of the filter."""
+        found = self._kept.relation_heads.read(
+            ns, lambda some: dict(zip(some, self.store.graph.relation_heads(some), strict=True))
+        )
+        return [found[n] for n in ns]
+
     def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
         """Return relations by row with one of their descriptions each, given by its number, and without their chunks.
 
@@ -629,7 +646,7 @@ class Snapshot:
             there = self._mentions.neighbours(entity)
             wanted = np.asarray(chunks, dtype=np.int64) + self.n_entities
             places = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
-            return [bool(found) for found in there[places] == wanted] if len(there) else [False] * len(chunks)
+            return (there[places] == wanted).tolist() if len(there) else [False] * len(chunks)
         (found_entity,) = self.store.graph.entities_by_row([entity])
         known = set(found_entity.chunks)
         return [chunk.id in known for chunk in self.chunks(chunks)]
@@ -644,7 +661,7 @@ class Snapshot:
 
     def names_by_row(self, ns: Sequence[int]) -> dict[int, str]:
         """Return names of entities by row; nothing else of them is read."""
-        return self.store.graph.names_by_row(ns)
+        return self._kept.names_by_row.read(ns, self.store.graph.names_by_row)
 
     def ids_by_row(self, ns: Sequence[int]) -> dict[int, str]:
         """Return ids of entities by row; nothing else of them is read."""
@@ -652,7 +669,7 @@ class Snapshot:
 
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of entities by id; unknown ids are left out."""
-        return self.store.graph.entity_rows(ids)
+        return self._kept.entity_rows.read(ids, self.store.graph.entity_rows)
 
     # --- communities and reports --------------------------------------------------------------------
 
@@ -765,7 +782,10 @@ class _Kept:
         """Documents that were read without finding a date."""
         self.entities = KeptRows[tuple[int, int | None], Entity](_STATEMENTS_KEPT, _n_statements)
         self.entity_ids = KeptRows[int, str](_NUMBERS_KEPT)
+        self.entity_rows = KeptRows[str, int](_NUMBERS_KEPT)
         self.names = KeptRows[str, str](_STATEMENTS_KEPT)
+        self.names_by_row = KeptRows[int, str](_NUMBERS_KEPT)
+        self.relation_heads = KeptRows[int, tuple[str, float]](_NUMBERS_KEPT)
         self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
         self.reports = KeptRows[str, Report](_STATEMENTS_KEPT, lambda r: 1 + len(r.findings) + len(r.chunks))
         self.report_tokens = KeptRows[str, int](_NUMBERS_KEPT)

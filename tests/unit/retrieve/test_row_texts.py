@@ -34,6 +34,9 @@ class Names:
     def kept(self, name, most):
         return KeptRows(most)
 
+    def may_have_dates(self):
+        return True
+
     def dates(self, documents):
         return {d: "1887-05-03" if d == "letter" else "" for d in documents}
 

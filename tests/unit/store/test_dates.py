@@ -14,6 +14,7 @@ TEXTS = {f"{n}.txt": f"Lamp {n} was lit." for n in range(6)}
 @pytest.fixture
 def reads(monkeypatch):
     monkeypatch.setattr(snapshot_module, "_UNDATED", 2)
+    monkeypatch.setattr(snapshot_module, "_FEW_DOCUMENTS", 0)
     asked = []
     dates = DocumentTables.dates
 
@@ -47,4 +48,13 @@ def test_one_date_behind_many_documents_without_is_found(tmp_path, write_files, 
     assert not any(snapshot.dates(sorted(TEXTS)).values())
     assert snapshot.dates(["z.md"]) == {"z.md": "1871-05-03"}
     assert len(reads) == 2
+    snapshot.close()
+
+
+def test_few_documents_are_looked_through_before_any_is_asked_for(tmp_path, write_files, reads, monkeypatch):
+    monkeypatch.setattr(snapshot_module, "_FEW_DOCUMENTS", len(TEXTS))
+    snapshot = opened(tmp_path, write_files, TEXTS)
+    assert not snapshot.may_have_dates()
+    assert snapshot.dates(sorted(TEXTS)) == dict.fromkeys(sorted(TEXTS), "")
+    assert reads == []
     snapshot.close()

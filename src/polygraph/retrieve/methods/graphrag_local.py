@@ -176,13 +176,13 @@ class GraphRAGLocal:
             texts: writes the names of the ends.
         """
         vector = embed_question(question, models)
+        considered = consider_passages(entities, vector, index)
         first: dict[str, str] = {}
-        for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
-            for chunk in chunks:
-                first.setdefault(chunk, f"mentions {entity.name}")
-        for relation in relations:
-            for description in relation.descriptions:
-                first.setdefault(description.chunk, f"states {relation.id}")
+        # From the last row on, so that of several rows of a passage the first one remains.
+        for relation in reversed(relations):
+            first.update(dict.fromkeys([d.chunk for d in relation.descriptions], f"states {relation.id}"))
+        for entity, chunks in zip(reversed(entities), reversed(considered), strict=True):
+            first.update(dict.fromkeys(chunks, f"mentions {entity.name}"))
         names = texts.names([end for r in relations for end in (r.source, r.target)])
         rows: list[Entity | Relation] = [*entities, *relations]
         ranked = rank_by_statements(

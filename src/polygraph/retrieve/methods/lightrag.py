@@ -299,9 +299,14 @@ class LightRAG:
             cited = consider_passages(entities, vector, index, nearest)
         else:
             cited = [row.chunks for row, _ in rows]
-        assigned = assign_to_first(cited, exclude)
-        name_of = {c: name for (_, name), chunks in zip(rows, assigned, strict=True) for c in chunks}
+        name_of: dict[str, str] = {}
+        # From the last row on, so that of several rows of a passage the first one remains.
+        for (_, name), chunks in zip(reversed(rows), reversed(cited), strict=True):
+            name_of.update(dict.fromkeys(chunks, name))
+        for chunk in exclude:
+            name_of.pop(chunk, None)
         if self.pick == "quota":
+            assigned = assign_to_first(cited, exclude)
             return [(c, f"{verb} {name_of[c]}") for c in pick_by_quota(assigned, self.related_chunks)]
         n = max(1, self.related_chunks * len(rows) // 2)
         said = [row for row, _ in rows] if self.pick == "statements" else []
@@ -350,7 +355,12 @@ class LightRAG:
                     items=relations,
                     share=self.tables_share * self.relation_tokens / tables,
                 ),
-                Block(heading="## Sources", items=passages, share=1 - self.tables_share),
+                Block(
+                    heading="## Sources",
+                    items=passages,
+                    share=1 - self.tables_share,
+                    counts=index.passage_tokens([passage.id for passage in passages]),
+                ),
             ],
             max_tokens=self.max_tokens,
         )

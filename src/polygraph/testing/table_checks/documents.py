@@ -76,6 +76,11 @@ def check_chunks(store: Store) -> None:
         "chunks by row come in the order asked for",
     )
     expect(
+        list(documents.chunk_ids_by_row([4, 99, 0]).items()),
+        [(4, "b:1"), (0, "a:0")],
+        "ids by row come in the order asked for, without unknown rows",
+    )
+    expect(
         documents.chunks_by_id(["b:1", "none", "a:0"]),
         documents.chunks_by_row([4, 0]),
         "chunks by id come in the order asked for, without unknown ids",

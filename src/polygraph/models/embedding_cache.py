@@ -14,7 +14,7 @@ from polygraph.models.protocols import Embedder, TextKind, Vectors
 from polygraph.models.replay import current_replay
 from polygraph.models.retry import Sender, is_local
 from polygraph.models.thread_pool import POLL_S, ThreadPool
-from polygraph.models.unit_rows import unit_rows
+from polygraph.models.unit_rows import are_units, unit_rows
 from polygraph.records import digest
 
 BLOCK = 4096
@@ -193,7 +193,7 @@ def _to_float16(vectors: Vectors, n: int, embedder: Embedder) -> list[bytes]:
 def _check(vectors: Vectors, n: int, embedder: Embedder) -> None:
     if vectors.ndim != 2 or len(vectors) != n:
         raise ModelUnavailable(f"{embedder.name} returned vectors of shape {vectors.shape} for {n} texts")
-    if not np.isfinite(vectors).all():
+    if not (are_units(vectors) or np.isfinite(vectors).all()):
         raise ModelUnavailable(f"{embedder.name} returned a vector with a value that is not a number")
 
 

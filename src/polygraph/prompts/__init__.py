@@ -40,7 +40,7 @@ class Prompt:
     @property
     def hash(self) -> str:
         """Hash of the wording, which is part of the manifest."""
-        return digest(self.system, self.user)
+        return _hash(self.system, self.user)
 
     def fill(self, values: Mapping[str, object]) -> tuple[str, str]:
         """Return the system and the user text with the values filled in, neutralized unless they are `PromptText`.
@@ -54,6 +54,12 @@ class Prompt:
             for key, value in values.items()
         }
         return Template(self.system).substitute(given), Template(self.user).substitute(given)
+
+
+# Each report asks for that of its prompt.
+@cache
+def _hash(system: str, user: str) -> str:
+    return digest(system, user)
 
 
 @cache

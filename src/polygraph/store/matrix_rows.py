@@ -190,10 +190,10 @@ def write_matrix(
                     known.files.map()
         embed_waiting()
         on_done(at)
-        for file in (files.matrix, files.scales, files.hashes):
-            file.flush()
         finish(target)
 
+    # It has the disk write the files, also what was written through maps. Flushing the maps would do the same, but hold
+    # up all threads meanwhile.
     write_folder(folder, fill, sealed=True)
     return n_embedded
 

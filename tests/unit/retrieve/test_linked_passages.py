@@ -1,7 +1,5 @@
 """Passages of entities: which of those of a hub are considered."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from polygraph.records import Description, Entity
@@ -86,25 +84,3 @@ def test_passages_with_fewer_words_than_the_last_one_returned_are_not_read():
     # Where fewer passages have words of the question than are asked for, all are read.
     assert rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), index, most=5) == every[:5]
     assert len(index.asked) == 13
-
-
-def test_words_in_several_things_said_of_a_passage_count_together_and_each_once():
-    class Even(Tiny):
-        def chunk_similarities(self, vector, rows):
-            return np.zeros(len(rows), dtype=np.float32)
-
-    def said(name, **texts):
-        return replace(
-            entity(name, []), descriptions=tuple(Description(text, f"d:{c[1:]}") for c, text in texts.items())
-        )
-
-    # What is said of d:2 has two words, one and one; what is said of d:1 has two.
-    rows = [
-        said("Ada", d1="sold honey, honey and bread", d2="She kept bees."),
-        said("Bela", d2="He sold a cow.", d3="Honey, and honey again."),
-        said("Cleo", d2="She has honey."),
-    ]
-    found = rank_by_statements(
-        "Who kept bees and sold honey?", ["d:1", "d:2", "d:3"], rows, np.ones(2), Even()
-    )
-    assert [(p.chunk, p.n_words) for p in found] == [("d:2", 4), ("d:1", 2), ("d:3", 1)]

@@ -53,9 +53,9 @@ class GraphRAGLocal:
     seed_names: bool = True
     """Also seed entities that the question names, ahead of the others (ours)."""
     order: SourceOrder = "question"
-    """Order of the entities' source texts. `question`: by words of the question in all that is said there of entities
-    and relations of the context, then by cosine (ours); `relations`: those of the first entity by number of relations,
-    then of the second (code)."""
+    """Order of the entities' source texts. `question`: by words of the question in what is said there of an entity or
+    relation of the context, then by cosine (ours); `relations`: those of the first entity by number of relations, then
+    of the second (code)."""
     reports_share: float = 0.15
     """Share of the budget for reports (code: 0.15)."""
     tables_share: float = 0.35

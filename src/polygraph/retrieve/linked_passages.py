@@ -126,7 +126,7 @@ class LinkedPassage(NamedTuple):
     cosine: float
     """With the question."""
     n_words: int
-    """Words of the question in what the rows say of this passage, together."""
+    """Words of the question in one thing that a row says of this passage, the most of any."""
 
 
 def rank_by_statements(
@@ -142,8 +142,7 @@ def rank_by_statements(
     """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
 
     A hub is mentioned in many passages. Which of them bears on the question shows in what is said of the hub there, and
-    in particular where the passage itself says "he" or "the boat". The words of all that is said there count, each
-    once: a model spreads over the descriptions of several entities and relations what one sentence says.
+    in particular where the passage itself says "he" or "the boat".
 
     Args:
         question: as asked.
@@ -162,15 +161,15 @@ def rank_by_statements(
     said = [[d.text for d in row.descriptions] for row in listed]
     # All at once, which is faster than row by row.
     asked.look_through(zip(named, said, strict=True))
-    found: dict[str, int] = {}
+    n_words: dict[str, int] = {}
     for of_names, row, texts in zip(named, listed, said, strict=True):
-        of_row = asked.bits_of(of_names)
-        bits = asked.bits_in(texts, without=of_names)
-        if not of_row and not any(bits):
+        n_of_names = len(of_names)
+        counts = asked.of(texts, without=of_names)
+        if not n_of_names and not any(counts):
             continue
-        for description, some in zip(row.descriptions, bits, strict=True):
-            found[description.chunk] = found.get(description.chunk, 0) | of_row | some
-    n_words = {chunk: bits.bit_count() for chunk, bits in found.items() if bits}
+        for description, n in zip(row.descriptions, counts, strict=True):
+            if n_of_names + n > n_words.get(description.chunk, 0):
+                n_words[description.chunk] = n_of_names + n
     if most is not None and 0 < most < len(chunks):
         # Words count before cosines, so that passages with fewer words than the last one returned need not be read.
         with_words = {chunk: n_words[chunk] for chunk in chunks if chunk in n_words}

@@ -170,11 +170,7 @@ class StemCounts:
 
     def of(self, texts: Sequence[str], *, without: Collection[str] = ()) -> list[int]:
         """Return for each of some texts how many of the stems it has, but for some of them."""
-        return [bits.bit_count() for bits in self.bits_in(texts, without=without)]
-
-    def bits_in(self, texts: Sequence[str], *, without: Collection[str] = ()) -> list[int]:
-        """Return for each of some texts which of the stems it has, one bit each, but for some of them."""
-        found, wanted = self._found, self._every & ~self.bits_of(without)
+        found, wanted = self._found, self._every & ~self._mask(without)
         if not wanted:
             return [0] * len(texts)
         looked_for = wanted << len(self._bits)
@@ -184,19 +180,7 @@ class StemCounts:
                 self._look_for(wanted, texts)
                 there = [found[text] for text in texts]
                 break
-        return [some & wanted for some in there]
-
-    def bits_of(self, stems: Collection[str]) -> int:
-        """Return the bits of some stems; those that are not looked for have none.
-
-        >>> counts = StemCounts(["chang", "mind", "lamp"])
-        >>> counts.bits_of(["lamp"]) == counts.bits_in(["Lamps"])[0]
-        True
-        """
-        mask, bits = 0, self._bits
-        for stem in stems:
-            mask |= bits.get(stem, 0)
-        return mask
+        return [(some & wanted).bit_count() for some in there]
 
     def look_through(self, texts: Iterable[tuple[Collection[str], Iterable[str]]]) -> None:
         """Look for the stems in texts that will be asked for; all at once is several times faster than a few.
@@ -207,9 +191,15 @@ class StemCounts:
         """
         groups: dict[int, list[str]] = {}
         for without, some in texts:
-            groups.setdefault(self._every & ~self.bits_of(without), []).extend(some)
+            groups.setdefault(self._every & ~self._mask(without), []).extend(some)
         for wanted, group in groups.items():
             self._look_for(wanted, group)
+
+    def _mask(self, stems: Collection[str]) -> int:
+        mask, bits = 0, self._bits
+        for stem in stems:
+            mask |= bits.get(stem, 0)
+        return mask
 
     def _look_for(self, wanted: int, texts: Iterable[str]) -> None:
         """Look for some stems, given by their bits, in texts in which they were not looked for."""

@@ -166,7 +166,6 @@ def _answer(
         if logit < refuse_below:
             return _refused("no sentence of the passages found answers the question")
         scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in rated.items()}
-    scores = _below_their_context(asked, candidates, scores)
     ordered = newest_first(question, candidates, scores, margin)
     scores = dict(ordered.scores)
     n_chains, most = (2, _MAX_SENTENCES + 1) if asks_for_verdict(question) else (1, _MAX_SENTENCES)
@@ -218,27 +217,6 @@ def _similar(
     vectors = models.name_embedder.embed([c.quoted.text for c in candidates], "document")
     vector = models.name_embedder.embed([question], "query")[0]
     return similarities(candidates, weights, dot_rows(vectors, vector))
-
-
-def _below_their_context(
-    asked: frozenset[str], candidates: Sequence[Candidate], scores: Mapping[int, float]
-) -> dict[int, float]:
-    """Put a sentence with no word of the question below the one before it, which has some.
-
-    The cross-encoder reads both together, and what it finds there stands in the other one.
-    """
-    found = dict(scores)
-    for i in sorted(scores):
-        span, before = candidates[i].quoted.span, candidates[i - 1].quoted.span if i else None
-        if (
-            before is not None
-            and before.chunk == span.chunk
-            and i - 1 in found
-            and asked.isdisjoint(content_stems(candidates[i].quoted.text))
-            and not asked.isdisjoint(content_stems(candidates[i - 1].quoted.text))
-        ):
-            found[i] = min(found[i], round(found[i - 1] - 0.0001, 4))
-    return found
 
 
 _QUANTITY_GAIN = 2.0

@@ -205,19 +205,3 @@ def test_one_new_word_answers_where_nothing_else_is_said():
         "What was lit?", titled("Of lamps and oil", "# Of lamps and oil\n\nThe lamp was lit.\n"), models()
     )
     assert [s.text for s in found.sentences] == ["The lamp was lit."]
-
-
-class WholeTexts:
-    """A reranker that finds its word anywhere, also in the sentence before."""
-
-    name = "whole texts"
-    local = True
-
-    def score(self, question, texts):
-        return np.array([5.0 + ("24 March" in text) if "fee" in text else 1.0 for text in texts])
-
-
-def test_a_sentence_is_not_chosen_for_the_words_of_the_one_before_it():
-    text = "The director receives a fee of £2,800 in two parts. Rehearsals begin on 24 March in the hall."
-    found = chosen("What fee does the director get?", text, reranker=WholeTexts())
-    assert found.sentences[0].text == "The director receives a fee of £2,800 in two parts."

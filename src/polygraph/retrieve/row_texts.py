@@ -7,6 +7,7 @@ the document that says it. Where a model has written a summary of all, that come
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
+from string import punctuation
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.statements import RELATED_TO, statement, statements
+from polygraph.text.statements import RELATED_TO, sentences_of, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import StemCounts, content_stem_set, content_stems
 
@@ -31,6 +32,8 @@ _KEPT = 8_000
 _PREDICATES = 4
 _SENTENCE_END = (".", "!", "?", "…", ":", "。", "！", "？")
 _CLOSING = "\"'”’»)]」』"
+_SPACES = str.maketrans(dict.fromkeys(f"{punctuation}“”‘’„«»–—…\n\t", " "))
+_DENIALS = frozenset(("not", "no", "never", "nobody", "nothing", "neither", "nor", "without"))
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -150,8 +153,8 @@ class RowTexts:
             is_chosen |= chosen
             line = f"{head} {said}" if said else head.removesuffix(":")
             if said and isinstance(row, Relation) and row.predicates:
-                # A description often holds all that the predicate says, and both names.
-                line = f"{_without_repeated_sentences(head, said)} {said}".lstrip()
+                source, target = names
+                line = f"{_statements_beside(said, row.predicates[:_PREDICATES], source, target)} {said}".lstrip()
             # The count is kept for packing.
             if count_tokens(line) <= self._max_tokens:
                 return line, is_chosen
@@ -249,21 +252,32 @@ class RowTexts:
             self._dates |= {chunk: found.get(document, "") for chunk, document in missing.items()}
 
 
-def _without_repeated_sentences(head: str, said: str) -> str:
-    """Leave out those sentences of statements that add no word to what is said of the relation.
+def _statements_beside(said: str, predicates: Sequence[str], source: str, target: str) -> str:
+    """Write `polygraph.text.statements.statements`, but for those that add no word to what is said of the relation.
 
     A predicate of a model is a phrase ("ordered painted white"), which reads badly beside the sentence that it is from.
+    A word counts as said where one begins with its stem. A predicate without content words, such as "is", and one with
+    "not" where nothing is denied add something.
 
     >>> said = "Mara Quill had the Skerry Light painted white, as ordered."
-    >>> _without_repeated_sentences("Mara Quill ordered painted white Skerry Light.", said)
-    ''
-    >>> _without_repeated_sentences("Papa is father of Ada.", "He is her father.")
-    'Papa is father of Ada.'
+    >>> _statements_beside(said, ["ordered painted white", "owns"], "Mara Quill", "Skerry Light")
+    'Mara Quill owns Skerry Light.'
+    >>> _statements_beside("The two Quills came on board.", ["came not with"], "Mara Quill", "Ada Quill")
+    'Mara Quill came not with Ada Quill.'
     """
-    held = content_stem_set(said)
-    sentences = [head[start:end] for start, end in sentence_spans(head)]
-    kept = [sentence for sentence in sentences if not content_stem_set(sentence) <= held]
-    return head if len(kept) == len(sentences) else " ".join(kept)
+    written = sentences_of(predicates, source, target)
+    spaced = f" {said.casefold().translate(_SPACES)} "
+    of_names = content_stem_set(source) | content_stem_set(target)
+    if all(f" {stem}" in spaced for stem in of_names):
+        denies = any(f" {word} " in spaced for word in _DENIALS)
+        written = {
+            (inverse, predicate): sentence
+            for (inverse, predicate), sentence in written.items()
+            if not (stems := content_stem_set(predicate))
+            or not all(f" {stem}" in spaced for stem in stems)
+            or (not denies and not _DENIALS.isdisjoint(predicate.split()))
+        }
+    return " ".join(dict.fromkeys(written.values()))
 
 
 def _stems_of(names: Sequence[str]) -> list[str]:

@@ -30,6 +30,14 @@ def statements(predicates: Sequence[str], source: str, target: str) -> str:
     >>> statements(["<-is father of", "<-was father of", "be"], "Honora Vane", "Papa")
     'Papa is father of Honora Vane. Honora Vane is Papa.'
     """
+    return " ".join(dict.fromkeys(sentences_of(predicates, source, target).values()))
+
+
+def sentences_of(predicates: Sequence[str], source: str, target: str) -> dict[tuple[bool, str], str]:
+    """Return the sentences of `statements` by direction and by the predicate with the lemma of its verb.
+
+    Directions are True for the predicates that begin with ``<-``; predicates are in lower case.
+    """
     written: dict[tuple[bool, str], str] = {}
     for predicate in predicates:
         name = predicate.removeprefix("<-")
@@ -38,4 +46,4 @@ def statements(predicates: Sequence[str], source: str, target: str) -> str:
         first, _, rest = name.partition(" ")
         key = f"{_LEMMAS.get(first, first)} {rest}".casefold()
         written.setdefault((inverse, key), f"{statement(ends[0], name, ends[1])}.")
-    return " ".join(dict.fromkeys(written.values()))
+    return written

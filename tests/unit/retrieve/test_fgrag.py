@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from polygraph.graph.embedding_texts import description_text
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
-from polygraph.retrieve.methods.fgrag import FGRAG, specific_parts
+from polygraph.retrieve.entity_expansion import CollectedDescription
+from polygraph.retrieve.methods.fgrag import FGRAG, _ranking, specific_parts
 from polygraph.tasks.evidence.summarise import extractive_summaries
 from polygraph.testing import scripted_chat
 
@@ -221,7 +223,6 @@ def test_the_ranking_begins_with_the_passages_of_the_summaries(index, models):
     found = FGRAG(**PUBLISHED)(QUESTION, index, models(scripted_chat()))
     rests_on = {span.chunk for item in found.evidence for span in item.spans}
     assert set(found.ranking[: len(rests_on)]) == rests_on
-    assert found.ranking[0] == found.evidence[0].spans[0].chunk
 
 
 def test_without_a_model_summaries_are_sentences_without_repeats(index, models):
@@ -296,7 +297,32 @@ def test_the_budget_of_a_summary_truncates_weak_and_strong_context_alike(index, 
     assert any(turns > after for turns, after in kept)
 
 
-def test_passages_that_no_summary_cites_are_ranked_by_words_of_the_question_in_a_note(index, models):
+def test_passages_are_ranked_by_words_of_the_question_in_all_their_notes():
+    def part(*notes):
+        found = [
+            CollectedDescription(
+                kind="entity", id=name, name=name, text=text, chunk=chunk, pass_name="weak", path=(name,)
+            )
+            for name, text, chunk in notes
+        ]
+        return SimpleNamespace(found=found)
+
+    def cites(*chunks):
+        return SimpleNamespace(spans=[SimpleNamespace(chunk=chunk) for chunk in chunks])
+
+    parts = [
+        part(("Ada", "kept bees", "a"), ("Bela", "sold bees", "b"), ("hive", "honey", "c")),
+        part(("Ada", "sold hives", "c"), ("bread", "of rye", "d")),
+    ]
+    question = "Who kept bees and sold honey?"
+    # Notes of a and of b have two words each, of c one and one, of d none; of equals, the first in turns comes first.
+    assert _ranking(question, parts, [])[-1] == "d"
+    assert list(dict.fromkeys(_ranking(question, parts, []))) == ["a", "c", "b", "d"]
+    # What is cited stands before all that is not, whatever its words.
+    assert _ranking(question, parts, [cites("d"), cites("b")])[:2] == ["b", "d"]
+
+
+def test_passages_that_no_summary_cites_are_ranked_by_words_of_the_question_in_their_notes(index, models):
     question = "Which bills of the inn did Mara Quill pay?"
     found = FGRAG(include_question=False)(question, index, models(scripted_chat()))
     cited = {span.chunk for item in found.evidence for span in item.spans}

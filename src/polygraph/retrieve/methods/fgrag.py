@@ -155,14 +155,11 @@ class FGRAG:
                 return nothing_found(question, "fg-rag", reason, index, tuple(trace))
         # 7. The summaries are the context of the answer.
         packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
-        # Passages that the summaries cite, in turns over the entities of the question; then the other passages read.
-        rests_on = round_robin([[s.chunk for s in item.spans] for item in items])
-        read = _read(question, parts)
         return retrieved(
             question,
             "fg-rag",
             packed,
-            ranking=[*rests_on, *read],
+            ranking=_ranking(question, parts, items),
             cuts=(*(part.cut for part in parts if part.cut), *packed.cuts),
             trace=trace,
             answer_form=self.answer_form,
@@ -317,14 +314,20 @@ def _each_once(collected: Sequence[Sequence[CollectedDescription]]) -> list[list
     return [[c for c in found if owner[c.text][1] == i] for i, found in enumerate(collected)]
 
 
-def _read(question: str, parts: Sequence[_Part]) -> list[str]:
-    """Rank the passages read: by words of the question in one note, then in turns over the entities of the question."""
+def _ranking(question: str, parts: Sequence[_Part], items: Sequence[Evidence]) -> list[str]:
+    """Rank passages: those that the summaries cite, then the others read, each by words of the question.
+
+    The words in all notes of a passage count, each once: a model spreads over several what one sentence says. Ties are
+    in turns over the entities of the question.
+    """
     asked = set(content_stems(question))
-    n_words: dict[str, int] = {}
+    words: dict[str, set[str]] = {}
     for c in (c for part in parts for c in part.found):
-        n_words[c.chunk] = max(n_words.get(c.chunk, 0), len(asked & set(content_stems(c.note))))
-    turns = round_robin([[c.chunk for c in part.found] for part in parts])
-    return sorted(turns, key=lambda chunk: -n_words[chunk])  # sorting is stable
+        words.setdefault(c.chunk, set()).update(asked & set(content_stems(c.note)))
+    cited = round_robin([[s.chunk for s in item.spans] for item in items])
+    read = round_robin([[c.chunk for c in part.found] for part in parts])
+    # Sorting is stable.
+    return [c for some in (cited, read) for c in sorted(some, key=lambda chunk: -len(words.get(chunk, ())))]
 
 
 def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> Evidence:

@@ -47,7 +47,8 @@ def newest_first(
         question: any text.
         candidates: sentences with the dates of their documents.
         scores: of some candidates by position.
-        margin: sentences whose scores differ by more are not equal.
+        margin: sentences whose scores differ by more are not equal; twice as much if only values differ in them, since
+            a cross-encoder rates one name above another.
     """
     if _EARLIER.search(question):
         return Ordered(scores, {})
@@ -64,7 +65,8 @@ def newest_first(
         group = [
             j
             for j in left
-            if scores[j] >= scores[i] - margin and _say_the_same(i, j, candidates, common, wanted)
+            if scores[j] >= scores[i] - (2 * margin if common[i] == common[j] else margin)
+            and _say_the_same(i, j, candidates, common, wanted)
         ]
         for j in group:
             del left[j]

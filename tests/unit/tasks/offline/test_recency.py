@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from polygraph.records import Chunk
@@ -75,3 +76,26 @@ def test_dates_that_overlap_do_not_decide():
 def test_another_statement_of_a_newer_document_does_not_come_first():
     other = passage(2, "The programme in the stalls costs £3 and names the cast.", date="2025-09-01")
     assert "£14" in answered(PRICE, OLD, other).sentences[0].text
+
+
+class Preferring:
+    """A cross-encoder that prefers a name."""
+
+    name = "preferring"
+
+    def __init__(self, preferred, by):
+        self._preferred, self._by = preferred, by
+
+    def score(self, question, texts):
+        return np.array([6.0 + self._by * (self._preferred in text) for text in texts])
+
+
+@pytest.mark.parametrize(("by", "first"), [(3.0, "Omar Haddad"), (9.0, "Lina Brandt")])
+def test_sentences_that_differ_only_in_a_name_are_equal_unless_one_is_much_better(by, first):
+    managers = [
+        passage(1, "The pool manager is Lina Brandt.", date="2023-03-01"),
+        passage(2, "The pool manager is Omar Haddad.", date="2025-03-01"),
+    ]
+    models = replace(hashed_models(), reranker=Preferring("Brandt", by))
+    found = answer_with_sentences("Which manager has the pool?", managers, models)
+    assert first in found.sentences[0].text

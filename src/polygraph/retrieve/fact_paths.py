@@ -78,7 +78,8 @@ def fact_paths(
 
     One breadth-first search serves all citations; it reaches at most `MAX_VISITED` entities. Among chains of equal
     length, the one from the entity named first in the question counts, then the one with the heaviest relation at each
-    step, then the lowest row. Of facts of a passage with equally many words of the quote the heaviest counts.
+    step, then the lowest row. Of facts of a passage with equally many words of the quote, one about an entity of the
+    question counts, then one with a predicate, then the heaviest.
 
     Returns:
         One path for each citation, in their order.
@@ -95,7 +96,7 @@ def fact_paths(
     ]
     mentioned = _mentioned(list(dict.fromkeys(c.chunk for c in citations)), index)
     texts = RowTexts(index)
-    stated = [_stated(mentioned[c.chunk], c, texts, index) for c in citations]
+    stated = [_stated(mentioned[c.chunk], c, frozenset(starts), texts, index) for c in citations]
     targets = [
         mentioned[c.chunk] if fact is None else frozenset((fact.source, fact.target))
         for c, fact in zip(citations, stated, strict=True)
@@ -122,20 +123,30 @@ def _mentioned(chunks: Sequence[str], index: Snapshot) -> dict[str, frozenset[in
 
 
 def _stated(
-    entities: frozenset[int], citation: Citation, texts: RowTexts, index: Snapshot
+    entities: frozenset[int],
+    citation: Citation,
+    starts: frozenset[int],
+    texts: RowTexts,
+    index: Snapshot,
 ) -> Neighbour | None:
-    """Return the relation that the passage states and that shares most words with the quote, if there is one."""
+    """Return the relation that the passage states and that shares most words with the quote, if there is one.
+
+    A parser's relations from one sentence share all of its words: of them, one of an entity of the question comes
+    first, then one with a predicate.
+    """
     chunk = citation.chunk
     edges = index.relations_at(sorted(entities), most=_MAX_RELATIONS)
     relations = index.relations([edge.n for edge in edges])
     words = content_stem_set(citation.quote)
-    stated: list[tuple[int, float, int, Neighbour]] = []
+    stated: list[tuple[int, bool, bool, float, int, Neighbour]] = []
     for edge in edges:
         relation = relations.get(edge.n)
         if relation is not None and chunk in relation.chunks:
             of_passage = [d.text for d in relation.descriptions if d.chunk == chunk]
             fact = " ".join([_sentence(relation, texts), *of_passage])
-            stated.append((-len(words & content_stem_set(fact)), -edge.weight, edge.n, edge))
+            is_far = starts.isdisjoint((edge.source, edge.target))
+            n_words = len(words & content_stem_set(fact))
+            stated.append((-n_words, is_far, not relation.predicates, -edge.weight, edge.n, edge))
     return min(stated)[-1] if stated else None
 
 

@@ -12,7 +12,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.entity_expansion import CollectedDescription
-from polygraph.retrieve.methods.fgrag import FGRAG, _ranking, specific_parts
+from polygraph.retrieve.methods.fgrag import FGRAG, rank_passages, specific_parts
 from polygraph.tasks.evidence.summarise import extractive_summaries
 from polygraph.testing import scripted_chat
 
@@ -316,10 +316,10 @@ def test_passages_are_ranked_by_words_of_the_question_in_all_their_notes():
     ]
     question = "Who kept bees and sold honey?"
     # Notes of a and of b have two words each, of c one and one, of d none; of equals, the first in turns comes first.
-    assert _ranking(question, parts, [])[-1] == "d"
-    assert list(dict.fromkeys(_ranking(question, parts, []))) == ["a", "c", "b", "d"]
+    assert rank_passages(question, parts, [])[-1] == "d"
+    assert list(dict.fromkeys(rank_passages(question, parts, []))) == ["a", "c", "b", "d"]
     # What is cited stands before all that is not, whatever its words.
-    assert _ranking(question, parts, [cites("d"), cites("b")])[:2] == ["b", "d"]
+    assert rank_passages(question, parts, [cites("d"), cites("b")])[:2] == ["b", "d"]
 
 
 def test_passages_that_no_summary_cites_are_ranked_by_words_of_the_question_in_their_notes(index, models):

@@ -159,7 +159,7 @@ class FGRAG:
             question,
             "fg-rag",
             packed,
-            ranking=_ranking(question, parts, items),
+            ranking=rank_passages(question, parts, items),
             cuts=(*(part.cut for part in parts if part.cut), *packed.cuts),
             trace=trace,
             answer_form=self.answer_form,
@@ -314,7 +314,7 @@ def _each_once(collected: Sequence[Sequence[CollectedDescription]]) -> list[list
     return [[c for c in found if owner[c.text][1] == i] for i, found in enumerate(collected)]
 
 
-def _ranking(question: str, parts: Sequence[_Part], items: Sequence[Evidence]) -> list[str]:
+def rank_passages(question: str, parts: Sequence[_Part], items: Sequence[Evidence]) -> list[str]:
     """Rank passages: those that the summaries cite, then the others read, each by words of the question.
 
     The words in all notes of a passage count, each once: a model spreads over several what one sentence says. Ties are

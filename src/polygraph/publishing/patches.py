@@ -4,7 +4,7 @@ Zstandard with the similar bytes before the new ones, as `zstd --patch-from` doe
 rows behind it, of which ordinary compression finds nothing again; so 32-bit numbers may be replaced by the differences
 between neighbours first, which stay the same.
 
-A patch is not trusted: its result is compared with a SHA-256 by whoever applies it. Since it may come from anybody, its
+A patch may come from anybody, so it is not trusted: whoever applies it compares the result with a SHA-256, and its
 size, its source and the memory that it takes are bounded.
 """
 

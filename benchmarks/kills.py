@@ -171,14 +171,6 @@ def key_of(entry: ServedCall) -> str:
     return request_key(str(body["model"]), request)
 
 
-def answered(server: ScriptedServer, wait_s: float = 0.0) -> list[ServedCall]:
-    """Return the log of the server after the calls in flight have ended."""
-    until = time.monotonic() + wait_s
-    while time.monotonic() < until and any(entry.status == 0 for entry in server.log):
-        time.sleep(0.01)
-    return server.log
-
-
 class Killer:
     """Runs commands against one server and kills them at seeded moments."""
 
@@ -235,7 +227,10 @@ class Killer:
             after = None if last else start_s + part * max(0.2, whole_s - start_s)
             begun = len(self.server.log)
             done = self.run(*command, kill_after_s=after)
-            log = answered(self.server, 2.0)
+            # What the killed process had sent may not have been read by the server yet.
+            if not self.server.wait_for_clients(60.0):
+                raise RuntimeError("the killed process is still connected")
+            log = self.server.log
             self.tally.paid_twice += sum(key_of(entry) in kept for entry in log[begun:])
             now = stored(index)
             kept = now

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import time
 from collections import Counter
+from http.client import HTTPConnection
 
 import pytest
 
@@ -385,3 +386,30 @@ def test_the_cap_on_tokens_stops_with_what_is_done_and_a_higher_one_goes_on(
         assert done.code == 0, done.err
         asked = Counter(json.dumps(entry.body["messages"]) for entry in server.log)
         assert max(asked.values()) == 1
+
+
+# --- the server itself ----------------------------------------------------------------------------------
+
+
+def posted(server):
+    """A connection over which a request was sent whose reply has not been read."""
+    connection = HTTPConnection(server.base_url.split("/")[2])
+    body = {"model": "scripted", "messages": [{"role": "user", "content": "Hello"}]}
+    connection.request("POST", "/v1/chat/completions", json.dumps(body))
+    return connection
+
+
+def test_what_a_client_sent_before_it_left_is_in_the_log():
+    with served(latency_s=0.2) as server:
+        for _ in range(5):
+            posted(server).close()
+        assert server.wait_for_clients(60)
+        assert len(server.log) == 5
+
+
+def test_a_client_that_stays_is_waited_for():
+    with served() as server:
+        staying = posted(server)
+        assert not server.wait_for_clients(0.1)
+        staying.close()
+        assert server.wait_for_clients(60)

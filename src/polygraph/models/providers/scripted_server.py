@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, cast
@@ -259,6 +260,20 @@ class ScriptedServer:
         with self._lock:
             self._log[entry.n] = entry
 
+    def wait_for_clients(self, timeout_s: float) -> bool:
+        """Wait until every client has disconnected and what they had sent is in the log.
+
+        Returns:
+            False if one is still connected after `timeout_s`.
+        """
+        # Connections are accepted in their order: when this one is answered, all that were made before it are counted.
+        last = HTTPConnection("127.0.0.1", self._http.server_address[1], timeout=timeout_s)
+        last.request("GET", "/v1/models")
+        last.getresponse().read()
+        last.close()
+        with self._http.opened_or_closed:
+            return self._http.opened_or_closed.wait_for(lambda: not self._http.n_open, timeout_s)
+
     def close(self) -> None:
         """Stop the server; calls that it keeps waiting end."""
         self.stopping.set()
@@ -282,6 +297,22 @@ class _Http(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
     server: ScriptedServer
+
+    def __init__(self, *args: Any) -> None:
+        self.n_open = 0
+        self.opened_or_closed = threading.Condition()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self.opened_or_closed:
+            self.n_open += 1
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        with self.opened_or_closed:
+            self.n_open -= 1
+            self.opened_or_closed.notify_all()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing: clients that disconnect are expected."""

@@ -1,7 +1,7 @@
 """The check of citations: each is resolved to the sentence that supports it, or removed from the text with a note."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
@@ -25,6 +25,10 @@ _CLAIM_CHARACTERS = 1_000
 """Text before a citation in which its claim is looked for."""
 _NOTED = 80
 """Characters of a claim in a note."""
+_MAX_CHUNKS = 16
+"""Chunks behind a piece of evidence that are read."""
+_MAX_HITS = 256
+"""Chunks of the whole index among which those nearest to a claim are looked for."""
 _MIN_CLAUSE_WORDS = 3
 """A clause of fewer content words is read with the sentence around it."""
 ClaimCheck: TypeAlias = Callable[[Sequence[CitedClaim], Sequence[tuple[str, ...]]], Sequence[bool | None]]
@@ -66,8 +70,9 @@ def check_citations(
         decide: judges claims against evidence in place of these rules, which remain for claims that it leaves
             undecided; a number without evidence is always removed.
     """
-    shown = _ShownTexts(evidence, index)
-    verdicts = judge_citations(text, shown, question=question, decide=decide)
+    shown = _ShownTexts(evidence, index, text)
+    seen = [item.text for item in evidence]
+    verdicts = judge_citations(text, shown, seen=seen, question=question, decide=decide)
     cited: dict[tuple[int, str, int], tuple[Chunk, int]] = {}
     marks: dict[tuple[int, str, int], list[int]] = {}
     notes: list[str] = []
@@ -80,7 +85,8 @@ def check_citations(
             found = None
             if not verdict.removed_because:
                 item = evidence[verdict.n - 1]
-                found = supporting_sentence(verdict.claim, item, shown.chunks_of(item), min_support=0.0)
+                chunks = {chunk.id: chunk for chunk in shown.chunks_of(verdict.n - 1)}
+                found = supporting_sentence(verdict.claim, item, chunks, min_support=0.0)
             if found is None:
                 because = verdict.removed_because or "its passage is not in the index"
                 notes.append(f"the citation [{verdict.n}] was removed: {because}")
@@ -111,14 +117,19 @@ def check_citations(
 class _ShownTexts(Sequence[tuple[str, ...]]):
     """The texts of each piece of evidence: as the model saw it, and the chunks behind it, with their headings.
 
-    They are read when they are asked for: a row of the graph rests on several chunks, a report on hundreds, and few
-    pieces are cited.
+    They are read when they are asked for, since few pieces are cited. Of a piece that rests on many chunks, such as a
+    report, only those are read that the search by words finds for what cites it, best first, or else the first ones.
+
+    Args:
+        evidence: in the order of its numbers.
+        index: the snapshot that it was retrieved from.
+        answer: with citations of the evidence.
     """
 
-    def __init__(self, evidence: Sequence[Evidence], index: Snapshot) -> None:
-        self._evidence, self._index = evidence, index
-        self._chunks: dict[str, Chunk] = {}
-        self._written: dict[str, str] = {}
+    def __init__(self, evidence: Sequence[Evidence], index: Snapshot, answer: str) -> None:
+        self._evidence, self._index, self._answer = evidence, index, answer
+        self._chunks: dict[int, list[Chunk]] = {}
+        self._texts: dict[int, tuple[str, ...]] = {}
 
     def __len__(self) -> int:
         return len(self._evidence)
@@ -132,28 +143,34 @@ class _ShownTexts(Sequence[tuple[str, ...]]):
     def __getitem__(self, n: int | slice) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
         if isinstance(n, slice):
             return [self[i] for i in range(*n.indices(len(self)))]
-        item = self._evidence[n]
-        self._read([item])
-        return item.text, *(self._written[s.chunk] for s in item.spans if s.chunk in self._written)
+        if n not in self._texts:
+            chunks = self.chunks_of(n)
+            headings = self._index.headings([c.document for c in chunks])
+            written = [with_heading(headings[c.document], c.text, c.metadata) for c in chunks]
+            self._texts[n] = (self._evidence[n].text, *written)
+        return self._texts[n]
 
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        self._read(self._evidence)
-        return (self[n] for n in range(len(self)))
+    def chunks_of(self, n: int) -> list[Chunk]:
+        """Return the chunks behind a piece of evidence, counted from 0, in the order of its spans."""
+        if n not in self._chunks:
+            wanted = list(dict.fromkeys(span.chunk for span in self._evidence[n].spans))
+            if len(wanted) > _MAX_CHUNKS:
+                wanted = self._nearest(n, wanted)
+            found = {chunk.id: chunk for chunk in self._index.chunks_by_id(wanted)}
+            self._chunks[n] = [found[id] for id in wanted if id in found]
+        return self._chunks[n]
 
-    def chunks_of(self, item: Evidence) -> Mapping[str, Chunk]:
-        """Return the chunks behind a piece of evidence by id, and perhaps others."""
-        self._read([item])
-        return self._chunks
-
-    def _read(self, items: Sequence[Evidence]) -> None:
-        wanted = {span.chunk for item in items for span in item.spans} - self._written.keys()
-        if wanted:
-            found = self._index.chunks_by_id(sorted(wanted))
-            headings = self._index.headings([c.document for c in found])
-            self._chunks.update((c.id, c) for c in found)
-            self._written.update(
-                (c.id, with_heading(headings[c.document], c.text, c.metadata)) for c in found
-            )
+    def _nearest(self, n: int, ids: Sequence[str]) -> list[str]:
+        claims = " ".join(
+            _claim_before(self._answer[: match.start()], since=0)[1]
+            for match in _CITATION.finditer(self._answer)
+            if n + 1 in map(int, _NUMBER.findall(match.group()))
+        )
+        behind = set(ids)
+        hits = self._index.search_words(claims, _MAX_HITS) if "lexical" in self._index.layers else []
+        found = [id for id in self._index.chunk_ids([hit.n for hit in hits]) if id in behind]
+        kept = set(list(dict.fromkeys([*found, *ids]))[:_MAX_CHUNKS])
+        return [id for id in ids if id in kept]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +197,7 @@ def judge_citations(
     text: str,
     shown: Sequence[tuple[str, ...]],
     *,
+    seen: Sequence[str] | None = None,
     question: str = "",
     decide: ClaimCheck | None = None,
 ) -> list[tuple[re.Match[str], tuple[CitationVerdict, ...]]]:
@@ -188,13 +206,15 @@ def judge_citations(
     Args:
         text: with citations ``[n]``.
         shown: all texts of each piece of evidence, in the order of their numbers.
+        seen: what the model saw of each piece; the first of its texts by default.
         question: its names and numbers need no support.
         decide: as for `check_citations`.
 
     Returns:
         Each group of marks with a verdict for each distinct number in it, in the order of the text.
     """
-    everything = cache(lambda: "\n".join(dict.fromkeys(chain.from_iterable(shown))))
+    seen = [texts[0] for texts in shown] if seen is None else seen
+    everything = cache(lambda: "\n".join(dict.fromkeys(seen)))
     judged = []
     matches = list(_CITATION.finditer(text))
     for match, before in zip(matches, [None, *matches], strict=False):
@@ -211,8 +231,8 @@ def judge_citations(
         best = 0.0
         # Most claims have so much support that no other piece can have clearly more.
         if 1.0 - support > _NEIGHBOUR_SUPPORT:
-            others = (item for n, item in enumerate(shown, 1) if n not in there)
-            best = max((len(_shared_stems(wanted, item)) / len(wanted) for item in others), default=0.0)
+            others = (item for n, item in enumerate(seen, 1) if n not in there)
+            best = max((len(shared_stems(wanted, item)) / len(wanted) for item in others), default=0.0)
         # A paraphrase may share no word with its passage; only another piece with its words speaks against it.
         is_neighbour = best - support > _NEIGHBOUR_SUPPORT
         verdicts = []

@@ -1,5 +1,7 @@
 """Names that a reader knows without the text: countries and their people, ages, and words for institutions."""
 
+from collections.abc import Set
+
 _COUNTRIES = """
     africa african africans; america american americans us usa states; argentina argentine argentinian; asia
     asian asians; australia australian australians; austria austrian austrians osterreich osterreichisch
@@ -46,7 +48,7 @@ _GROUP_OF = {
 _AGES_AND_INSTITUTIONS = frozenset((_AGES + _INSTITUTIONS).split())
 
 
-def is_common_knowledge(name: str, there: set[str]) -> bool:
+def is_common_knowledge(name: str, there: Set[str]) -> bool:
     """Return whether a name may be added to what a text says, in any words, without contradicting it.
 
     Ages of history and words for institutions always may; a country or people may if the text names it in another form,

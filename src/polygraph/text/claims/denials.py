@@ -1,12 +1,18 @@
 """Statements that say the reverse of the text cited: a negation on one side only, or an opposite."""
 
-import math
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Set
 from itertools import pairwise, permutations
 
-from polygraph.text.claims.folding import WORD, fold_all, plain
-from polygraph.text.claims.repeats import folded_sentences, sentence_parts, sentences, stems
+from polygraph.text.claims.folding import WORD, Folded, plain
+from polygraph.text.claims.repeats import (
+    folded_parts,
+    folded_sentences,
+    roots,
+    sentence_parts,
+    sentences,
+    stems,
+)
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems, stem
 
@@ -132,7 +138,7 @@ def reversed_clause(claim: str, shown: str) -> str:
         near = _with_most_stems(folded_sentences(shown), wanted, _MIN_SHARED)
         clauses = [clause for n in near for clause in _clauses(sentences(shown)[n])]
         found = [
-            (clauses[n], stems(clauses[n])) for n in _with_most_stems(fold_all(clauses), wanted, _MIN_SHARED)
+            (clauses[n], stems(clauses[n])) for n in _with_most_stems(Folded(clauses), wanted, _MIN_SHARED)
         ]
         shares = [len(wanted & there) / len(wanted) for _, there in found]
         best = max(shares, default=0.0)
@@ -148,31 +154,13 @@ def reversed_clause(claim: str, shown: str) -> str:
     return ""
 
 
-def _with_most_stems(folded: Sequence[str], wanted: Collection[str], share: float) -> list[int]:
+def _with_most_stems(folded: Folded, wanted: Collection[str], share: float) -> list[int]:
     """Return the positions of all texts that may have this share of some stems, and of a few others, ascending.
 
     A word contains its stem but for the last letter, and looking for that is much faster than stemming the texts.
     """
-    roots = sorted(_roots(wanted), key=len, reverse=True)
-    spare = len(roots) - math.ceil(share * len(roots) - 1e-9)
-    # A text that lacks no more than `spare` has at least one of these; the longest are the rarest.
-    some = {n for root in roots[: spare + 1] for n, text in enumerate(folded) if root in text}
-    found: list[int] = []
-    for n in sorted(some):
-        text, left = folded[n], spare
-        for root in roots:
-            if root not in text:
-                left -= 1
-                if left < 0:
-                    break
-        else:
-            found.append(n)
-    return found
-
-
-def _roots(wanted: Collection[str]) -> list[str]:
-    """Return the part of each stem that every word with this stem contains: all but its last letter."""
-    return [stem[:-1] for stem in wanted]
+    least = share * len(wanted) - 1e-9
+    return sorted([n for n, count in folded.counts(roots(wanted)).items() if count >= least])
 
 
 def _clauses(text: str) -> list[str]:
@@ -223,12 +211,13 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
     denied: set[str] = set()
     # Words that no place affirms so far. The sentences closest to the claim come first: most claims have nothing left
     # after one of them, and the order does not matter else.
-    left, roots = set(wanted), _roots(wanted)
-    parts = sentence_parts(shown)
-    shares = [sum([root in folded for root in roots]) for folded in fold_all(parts)]
-    for n in sorted(range(len(parts)), key=lambda n: -shares[n]):
-        if not shares[n]:
-            break
+    left = set(wanted)
+    parts, folded = sentence_parts(shown), folded_parts(shown)
+    shares = folded.counts(roots(wanted))
+    may_have = set(shares)
+    for n in sorted(shares, key=lambda n: (-shares[n], n)):
+        if n not in may_have:
+            continue
         sentence = parts[n]
         there = stems(sentence)
         if left.isdisjoint(there):
@@ -246,6 +235,7 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
             left -= affirmed
             if not left:
                 return False
+            may_have = set(folded.counts(roots(left)))
     return bool(denied & left)
 
 
@@ -282,7 +272,9 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
         after, _ = _denied_word(part, matches[0].end())
         if not after or len(wanted) < 2:
             continue
-        with_it = [(s, there) for s in sentence_parts(shown) if after in (there := stems(s))]
+        parts = sentence_parts(shown)
+        may_have = folded_parts(shown).having(after[:-1])
+        with_it = [(parts[n], there) for n in may_have if after in (there := stems(parts[n]))]
         if with_it and all(
             len(wanted & there) >= _MIN_SHARED_BESIDE * len(wanted)
             and not negation.search(s)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from polygraph.text.claims.common_knowledge import is_common_knowledge
 from polygraph.text.claims.folding import WORD, plain, without_case
@@ -32,6 +33,8 @@ _TITLED = re.compile(
     r"\b(?:Dr|Mr|Mrs|Ms|Miss|Sir|Lady|Lord|Captain|Capt|Judge|Professor|Prof|Councillor|Bishop|Inspector|Colonel|"
     r"General|Father|Sister|Herr|Frau|Monsieur|Madame|Señora?|Don|Doña|Signora?)\.? ([A-Z][\w'’\-]+)"
 )
+_OFFICES = frozenset({"Dr", "Judge", "Captain", "Capt", "Bishop", "Inspector"})
+"""Titles that not everybody has."""
 _PAIR = re.compile(r"\b([A-Z][^\W\d_]+) ([A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)")
 
 
@@ -47,7 +50,7 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         and not _has_word(known, match.group())
         and not SENTENCE_START.search(claim[: match.start()])
     ]
-    there = {plain(word) for word in set(WORD.findall(known))} if names else set()
+    there = _words(known) if names else frozenset()
     names = [
         m for m in names if plain(m.group()) not in there and not is_common_knowledge(plain(m.group()), there)
     ]
@@ -56,7 +59,7 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
     # A claim may be too short to show its language.
     german = (detect_language(claim) or detect_language(known)) == "de"
     starts = {w[:_SHORT_WORD] for w in there}
-    folded = without_case(known)
+    folded = _folded(known)
     initials = _initials(known)
     for match in names:
         if german and not _ends_german_name(claim, match):
@@ -121,11 +124,12 @@ def _mixed_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
 
     "Priya Lomond" where the text has "Priya Nand" and "Hamish Lomond", or "Dr. Crane" where it has "Dr. Vance".
     """
+    everything = ""
     for match in _PAIR.finditer(claim):
         if match.group() in known:
             continue
         first, last = match.groups()
-        everything = f"{known}\n{elsewhere()}"
+        everything = everything or f"{known}\n{elsewhere()}"
         if SENTENCE_START.search(claim[: match.start()]) and first not in everything:
             continue
         if match.group() in everything or _ends_in(everything, first, last):
@@ -136,23 +140,24 @@ def _mixed_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         if after and before and not n_first and last not in after and first not in before:
             return f"the name {match.group()}"
     for match in _TITLED.finditer(claim):
-        everything = f"{known}\n{elsewhere()}"
         title = match.group()[: match.start(1) - match.start()]
-        with_title = {m.group(1) for m in _TITLED.finditer(everything) if m.group().startswith(title)}
-        named = re.search(rf"\b[A-Z][^\W\d_]+ {re.escape(match.group(1))}\b", everything)
-        is_titled = any(m.group(1) == match.group(1) for m in _TITLED.finditer(everything))
-        if (
-            title.rstrip(". ") in {"Dr", "Judge", "Captain", "Capt", "Bishop", "Inspector"}
-            and with_title
-            and named
-            and (match.group(1) not in with_title and not is_titled)
-        ):
+        if title.rstrip(". ") not in _OFFICES:
+            continue
+        everything = everything or f"{known}\n{elsewhere()}"
+        if not re.search(rf"\b[A-Z][^\W\d_]+ {re.escape(match.group(1))}\b", everything):
+            continue
+        titled = list(_TITLED.finditer(everything))
+        if any(m.group(1) == match.group(1) for m in titled):
+            continue
+        if any(m.group().startswith(title) for m in titled):
             return f"the name {match.group()}"
     return ""
 
 
 def _ends_in(text: str, first: str, last: str) -> bool:
     """Return whether a text has both names in one run, with a middle name between or in the other order."""
+    if first not in text or last not in text:
+        return False
     return bool(
         re.search(
             rf"\b{re.escape(first)} (?:[A-Z][\w.'’\-]*\.? |de |von |van |of |and |& ){{1,3}}{re.escape(last)}\b",
@@ -177,6 +182,18 @@ def _ends_german_name(claim: str, word: re.Match[str]) -> bool:
     )
 
 
+# Several claims in a row cite one text.
+@lru_cache(maxsize=16)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(plain(word) for word in set(WORD.findall(text)))
+
+
+@lru_cache(maxsize=16)
+def _folded(text: str) -> str:
+    return without_case(text)
+
+
+@lru_cache(maxsize=16)
 def _initials(text: str) -> str:
     return " ".join(
         "".join(word[0] for word in run.split()).casefold()

@@ -91,6 +91,7 @@ _PER = re.compile(
 )
 _CODE_BEFORE = re.compile(r"(?:\b([A-Z]{3}) ?|([£€$¥]) ?)$")
 _TIMES = frozenset({"s", "min", "h", "day", "week", "month", "year"})
+_OUT_OF = re.compile(r"(?i)\b(one|two|three|\d+) (?:[^\W\d_]+ )?(?:in|out of) ([^\W_]+)")
 _PARTS = {
     word: n
     for n, names in {
@@ -142,13 +143,15 @@ def shares(text: str) -> list[float]:
     [25.0, 66.66666666666667, 10.0]
     """
     found = []
-    for match in WORD.finditer(text.casefold()):
-        parts = _PARTS.get(match.group().rpartition("-")[2])
-        if parts is not None:
-            joined = match.group().rpartition("-")[0]
+    folded = text.casefold()
+    # Few sentences have a word for a part.
+    words = {word for word in set(WORD.findall(folded)) if word.rpartition("-")[2] in _PARTS}
+    for match in WORD.finditer(folded) if words else ():
+        if match.group() in words:
+            joined, _, part = match.group().rpartition("-")
             before = joined or text[: match.start()].rstrip().casefold().rpartition(" ")[2]
-            found.append(100 * min(_WORD_VALUES.get(before, 1.0), parts) / parts)
-    for match in re.finditer(r"(?i)\b(one|two|three|\d+) (?:[^\W\d_]+ )?(?:in|out of) ([^\W_]+)", text):
+            found.append(100 * min(_WORD_VALUES.get(before, 1.0), _PARTS[part]) / _PARTS[part])
+    for match in _OUT_OF.finditer(text) if " in " in folded or " out of " in folded else ():
         low, high = (_plain_value(match.group(i)) for i in (1, 2))
         if low and high and low < high:
             found.append(100 * low / high)
@@ -209,14 +212,13 @@ def _plain_value(word: str) -> float | None:
 
 
 def _number_words(text: str) -> Iterator[FoundNumber]:
-    # Most words of a text recur and few are numbers, so that the places of those alone are looked up.
+    # Most words of a text recur and few are numbers.
     known = {word: found for word in set(WORD.findall(text)) if (found := _number_word(word))}
     if not known:
         return
-    alternatives = "|".join(map(re.escape, sorted(known, key=lambda word: (-len(word), word))))
     end_of_last = -1
-    for match in re.finditer(f"{_WORD_START}(?:{alternatives}){_WORD_END}", text):
-        if match.start() < end_of_last:
+    for match in WORD.finditer(text):
+        if match.group() not in known or match.start() < end_of_last:
             continue
         value, length = known[match.group()]
         end = match.start() + length
@@ -229,9 +231,6 @@ def _number_words(text: str) -> Iterator[FoundNumber]:
 
 
 _TENS_VALUES = frozenset(10.0 * n for n in range(2, 10))
-_WORD_START = r"(?<![^\W\d_])(?<![^\W\d_]['’\-])"
-"""Where a match of `WORD` may begin: not inside another one."""
-_WORD_END = r"(?![^\W\d_])(?!['’\-][^\W\d_])"
 
 
 @lru_cache(maxsize=16_384)

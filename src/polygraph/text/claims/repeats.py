@@ -1,9 +1,10 @@
 """The sentences of a text, and those that a claim repeats: only beside these does a missing word count."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
-from polygraph.text.claims.folding import fold_all, plain
+from polygraph.text.claims.folding import Folded, plain
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
@@ -21,7 +22,14 @@ def repeated(claim: str, text: str, *, without: str = "") -> list[str]:
     wanted = stems(claim) - stems(without)
     if not wanted:
         return []
-    return [s for s in sentences(text) if len(wanted & stems(s)) >= _MIN_SHARED * len(wanted)]
+    least = _MIN_SHARED * len(wanted)
+    every = sentences(text)
+    some = [
+        every[n]
+        for n, count in sorted(folded_sentences(text).counts(roots(wanted)).items())
+        if count >= least
+    ]
+    return [s for s in some if len(wanted & stems(s)) >= least]
 
 
 def is_quoted(claim: str, text: str) -> bool:
@@ -39,13 +47,19 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(plain(word) for word in content_stems(text))
 
 
-@lru_cache(maxsize=2_048)
+def roots(wanted: Iterable[str]) -> list[str]:
+    """Return the part of each stem that every word with this stem contains: all but its last letter."""
+    return [stem[:-1] for stem in wanted]
+
+
+# Texts may be long, and several claims in a row cite the same ones.
+@lru_cache(maxsize=64)
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a text."""
     return tuple(text[start:end] for start, end in sentence_spans(text))
 
 
-@lru_cache(maxsize=2_048)
+@lru_cache(maxsize=64)
 def sentence_parts(text: str) -> tuple[str, ...]:
     """Return the sentences of a text, divided at semicolons, colons and ends of lines.
 
@@ -56,6 +70,12 @@ def sentence_parts(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def folded_sentences(text: str) -> tuple[str, ...]:
+def folded_sentences(text: str) -> Folded:
     """Return the `sentences` of a text without case and accents."""
-    return tuple(fold_all(sentences(text)))
+    return Folded(sentences(text))
+
+
+@lru_cache(maxsize=64)
+def folded_parts(text: str) -> Folded:
+    """Return the `sentence_parts` of a text without case and accents."""
+    return Folded(sentence_parts(text))

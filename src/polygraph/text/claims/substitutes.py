@@ -61,7 +61,7 @@ class _Sentences:
 
     def __init__(self, said: Sequence[Token], shown: str, *, german: bool) -> None:
         self._german = german
-        self._sentences, self._folded = sentences(shown), folded_sentences(shown)
+        self._sentences, self._folded = sentences(shown), folded_sentences(shown).texts
         self._most = most_tokens(tuple(said), shown)
         written = [token.written for token in said if token.kind != "word"]
         # Of those that may have equally much, the sentence that the claim was taken from comes first.

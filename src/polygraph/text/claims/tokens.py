@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from polygraph.text.claims.folding import WORD, plain
 from polygraph.text.claims.names import ORDINARY
 from polygraph.text.claims.numbers import found_numbers, is_ordinal
-from polygraph.text.claims.repeats import folded_sentences
+from polygraph.text.claims.repeats import folded_sentences, roots
 from polygraph.text.words import STOP_WORDS, content_stems
 
 _NAME = re.compile(
@@ -77,6 +77,9 @@ def most_tokens(said: tuple[Token, ...], shown: str) -> tuple[int, ...]:
     >>> most_tokens(tokens("The mill was sold to Anna Crane in 1871."), "Crane sold two mills. It rained.")
     (4, 1)
     """
-    roots = [token.key[:-1] for token in said if token.kind != "number"]
-    n_numbers = len(said) - len(roots)
-    return tuple([n_numbers + sum([root in folded for root in roots]) for folded in folded_sentences(shown)])
+    folded = folded_sentences(shown)
+    words = roots(token.key for token in said if token.kind != "number")
+    most = [len(said) - len(words)] * len(folded.texts)
+    for n, count in folded.counts(words).items():
+        most[n] += count
+    return tuple(most)

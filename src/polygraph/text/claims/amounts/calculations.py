@@ -144,12 +144,13 @@ def follows(found: FoundNumber, claim: str, text: str) -> bool:
         if any(abs(span - measured[1]) <= (0.1 * measured[1] if hedged else 0) for span in spans):
             return True
     for sentence in sentences(text):
-        parts = [
-            share * n.number.value / 100 for share in shares(sentence) for n in found_numbers(sentence)[:8]
-        ]
+        few = found_numbers(sentence)[:8]
+        if not few:
+            continue
+        parts = [share * n.number.value / 100 for share in shares(sentence) for n in few]
         if any(abs(part - value) <= tolerance for part in parts):
             return True
-        for a, b in combinations(found_numbers(sentence)[:8], 2):
+        for a, b in combinations(few, 2):
             x, y = a.number.value, b.number.value
             if a.number.unit != b.number.unit or is_year(a.number, a.written) or is_year(b.number, b.written):
                 continue

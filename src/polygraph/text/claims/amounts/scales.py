@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 
 from polygraph.text.claims.months import dates_of
@@ -16,8 +17,14 @@ _MAX_DATES = 6
 """Dates of a text that days are counted between."""
 
 
-def scaled_numbers(text: str) -> Iterator[FoundNumber]:
-    """Yield the numbers of a text with the scale of a letter or of the number they are joined to, halves, and days."""
+# Several claims in a row cite one text.
+@lru_cache(maxsize=16)
+def scaled_numbers(text: str) -> tuple[FoundNumber, ...]:
+    """Return the numbers of a text with the scale of a letter or of the number they are joined to, halves, and days."""
+    return tuple(_scaled_numbers(text))
+
+
+def _scaled_numbers(text: str) -> Iterator[FoundNumber]:
     for found in found_numbers(text):
         if letter := LETTER_SCALE.match(text, found.end):
             # "€12m" may be twelve million, and "12m" twelve metres.

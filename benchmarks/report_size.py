@@ -62,10 +62,11 @@ def load_sentences() -> list[str]:
 def make_answer(rng: random.Random, bank: list[str], words: int) -> str:
     """Return an answer of about `words` words, in paragraphs, with citations."""
     parts: list[str] = []
-    n = rng.gauss(words, words / 5)
-    while sum(map(count_words, parts)) < n:
+    n_words, n = 0, rng.gauss(words, words / 5)
+    while n_words < n:
         end = "\n\n" if len(parts) % 4 == 3 else " "
         parts.append(f"{rng.choice(bank)} [{rng.randint(1, 20)}]{end}")
+        n_words += count_words(parts[-1])
     return "".join(parts).strip()
 
 

@@ -1,5 +1,6 @@
 """Fixtures of all tests: real data beside the checkout, a small corpus, and the command line."""
 
+import gc
 import importlib.util
 import io
 import os
@@ -17,6 +18,15 @@ from hypothesis import settings
 # How long an example takes depends on what else the machine does.
 settings.register_profile("polygraph", deadline=None)
 settings.load_profile("polygraph")
+
+# Importing the tests makes millions of objects that stay: the garbage collector need not visit them, then or later.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 SRC = Path(__file__).parents[1] / "src"
 DATA = Path(__file__).parents[1].parent / "shared" / "data"

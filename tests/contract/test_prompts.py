@@ -384,6 +384,6 @@ def test_a_long_text_is_read_in_linear_time(part):
         "<" + part[-1] * 200_000,
         "[1" + " 1" * 100_000,
     ):
-        started = time.perf_counter()
+        started = time.process_time()
         neutralize(text, FENCES["transcript"], n_items=9, headings=HEADINGS, records=True)
-        assert time.perf_counter() - started < 3
+        assert time.process_time() - started < 3

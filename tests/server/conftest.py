@@ -46,18 +46,18 @@ class Running:
             target=lambda: asyncio.run(self.server.serve(sockets=[self.socket])), daemon=True
         )
         self.thread.start()
-        assert self.ready.wait(20)
+        assert self.ready.wait(60)
 
     def _started(self, _):
         self.ready.set()
 
     def client(self, token=READ, **options):
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=60, **options)
 
     def stop(self):
         self.server.should_exit = True
-        self.thread.join(30)
+        self.thread.join(60)
         assert not self.thread.is_alive()
 
 

@@ -61,7 +61,7 @@ def test_each_thread_gets_the_result_of_its_call():
 
 
 def test_calls_that_come_while_a_message_is_on_its_way_travel_together():
-    worker = Worker(n_threads=64, message_s=0.05)
+    worker = Worker(n_threads=64, message_s=0.2)
     with ThreadPoolExecutor(64) as threads:
         list(threads.map(lambda _: worker.calls.call(wait, 0.01), range(64)))
     worker.calls.end("done")
@@ -72,17 +72,13 @@ def test_calls_that_come_while_a_message_is_on_its_way_travel_together():
 
 def test_a_result_does_not_wait_for_slower_calls_of_its_group():
     worker = Worker(n_threads=2, message_s=0.02)
-    took = {}
-
-    def call(seconds):
-        started = time.perf_counter()
-        worker.calls.call(wait, seconds)
-        took[seconds] = time.perf_counter() - started
-
+    quick_came = threading.Event()
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(call, (0.0, 1.0)))
+        slow = threads.submit(worker.calls.call, quick_came.wait, 60)
+        assert threads.submit(worker.calls.call, double, 1).result() == 2
+        quick_came.set()
+        assert slow.result(), "it ended after the quick call"
     worker.calls.end("done")
-    assert took[0.0] < 0.7
 
 
 def test_a_group_has_a_limit():
@@ -161,9 +157,16 @@ def test_calls_in_flight_are_lost_with_their_worker_and_others_are_not():
     worker = Worker(n_threads=4)
     assert worker.calls.call(double, 1) == 2
     with ThreadPoolExecutor(4) as threads:
-        calls = [threads.submit(worker.calls.call, wait, 0.2) for _ in range(4)]
-        time.sleep(0.1)
+        started, may_end = threading.Semaphore(0), threading.Event()
+
+        def run(_):
+            started.release()
+            assert may_end.wait(60)
+
+        calls = [threads.submit(worker.calls.call, run, n) for n in range(4)]
+        assert all(started.acquire(timeout=60) for _ in calls)
         worker.ended.set()
+        may_end.set()
         for call in calls:
             with pytest.raises(WorkerLost):
                 call.result()

@@ -661,7 +661,7 @@ def test_a_caller_without_threads_does_one_item_and_looks_for_threads_again() ->
 
 def test_a_single_item_leaves_the_threads_to_what_it_maps_itself() -> None:
     with Calls(None, concurrency=4) as calls:
-        together = threading.Barrier(4, timeout=5)
+        together = threading.Barrier(4, timeout=60)
         calls.map(lambda _: calls.map(lambda _: together.wait(), range(4)), [0])
 
 

@@ -58,11 +58,14 @@ class RowTexts:
 
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
-        return self.entities([entity])[0]
+        # Most rows are written before, several at once.
+        line = self._entities.get(entity.id)
+        return self.entities([entity])[0] if line is None else line
 
     def relation(self, relation: Relation) -> str:
         """Write what a relation states as sentences, followed by its descriptions, on one line."""
-        return self.relations([relation])[0]
+        line = self._relations.get(relation.id)
+        return self.relations([relation])[0] if line is None else line
 
     def entities(self, entities: Sequence[Entity]) -> list[str]:
         """Write several entities; their dates are read at once."""
@@ -271,7 +274,7 @@ def _statements_beside(said: str, predicates: Sequence[str], source: str, target
     """
     spaced = f" {said.casefold().translate(_SPACES)} "
     names = content_stem_set(source) | content_stem_set(target)
-    if all([f" {stem}" in spaced for stem in names]):
+    if all(f" {stem}" in spaced for stem in names):
         predicates = [predicate for predicate in predicates if _adds(predicate.removeprefix("<-"), spaced)]
     return statements(predicates, source, target)
 
@@ -279,9 +282,11 @@ def _statements_beside(said: str, predicates: Sequence[str], source: str, target
 def _adds(predicate: str, spaced: str) -> bool:
     """Tell whether a predicate has a word, or denies, what a text in lower case with spaces between words does not."""
     stems = content_stem_set(predicate)
-    if not stems or not all([f" {stem}" in spaced for stem in stems]):
+    if not stems or not all(f" {stem}" in spaced for stem in stems):
         return True
-    return not (_DENIALS.isdisjoint(predicate.casefold().split()) or any(f" {word} " in spaced for word in _DENIALS))
+    return not (
+        _DENIALS.isdisjoint(predicate.casefold().split()) or any(f" {word} " in spaced for word in _DENIALS)
+    )
 
 
 def _stems_of(names: Sequence[str]) -> list[str]:

@@ -28,9 +28,9 @@ from polygraph.retrieve.pack import HEAD_TOKENS, Block, fitting_counts, pack
 from polygraph.retrieve.row_texts import ROW_TOKENS, RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
+    RankedPassages,
     embed_question,
     entities_in_question,
-    ordered_chunks,
     retrieved,
     sources_of,
 )
@@ -97,11 +97,16 @@ class GraphRAGLocal:
         texts = RowTexts(index, question)
         shown, relations = self._tables(rows, entities, whys, index, texts)
         # 4. Source texts of the entities.
+        sources: Sequence[Evidence]
         if self.order == "question":
-            sources = self._sources(question, entities, relations, index, models, texts)
+            source_whys = self._source_whys(question, entities, relations, index, models, texts)
+            sources = ranked = RankedPassages(source_whys, index)
+            source_ids = ranked.ids
         else:
             edges = [e.n for e in index.relations_at(rows)]
             sources = sources_of(entities, index.relations_per_chunk(edges), index)
+            source_whys = {source.id: source.why for source in sources}
+            source_ids = tuple(source_whys)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share, counts=report_tokens),
@@ -111,7 +116,8 @@ class GraphRAGLocal:
                     heading="## Sources",
                     items=sources,
                     share=1 - self.reports_share - self.tables_share,
-                    counts=index.passage_tokens([source.id for source in sources]),
+                    counts=index.passage_tokens(source_ids),
+                    ids=source_ids,
                 ),
             ],
             max_tokens=self.max_tokens,
@@ -120,12 +126,12 @@ class GraphRAGLocal:
             question,
             "graphrag-local",
             packed,
-            ranking=[item.id for item in sources],
+            ranking=source_ids,
             trace=(
                 Step(name="entities", value=[[e.id, whys[n]] for n, e in zip(rows, entities, strict=True)]),
                 Step(name="reports", value=[[r.id, r.score] for r in reports]),
                 Step(name="relations", value=[r.id for r in relations]),
-                Step(name="sources", value=[[t.id, t.why] for t in sources[:RANKED]]),
+                Step(name="sources", value=[[i, source_whys[i]] for i in source_ids[:RANKED]]),
             ),
             max_tokens=self.max_tokens,
         )
@@ -153,7 +159,7 @@ class GraphRAGLocal:
             for i, r in enumerate(ordered)
         ), tokens
 
-    def _sources(
+    def _source_whys(
         self,
         question: str,
         entities: Sequence[Entity],
@@ -161,8 +167,8 @@ class GraphRAGLocal:
         index: Snapshot,
         models: Models,
         texts: RowTexts,
-    ) -> tuple[Evidence, ...]:
-        """Rank source texts for the question, see `rank_by_statements`.
+    ) -> dict[str, str]:
+        """Rank source texts for the question, see `rank_by_statements`; return their ids with the reasons.
 
         What a relation says counts as what an entity's description says: a model describes what a thing is, and states
         in a relation what it did.
@@ -188,12 +194,11 @@ class GraphRAGLocal:
         ranked = rank_by_statements(
             question, list(first), rows, vector, index, names, most=RANKED, asked=texts.asked
         )
-        whys = {
+        return {
             p.chunk: f"{first[p.chunk]}; what is said there has {p.n_words} of the question's "
             f"words; cosine {p.cosine:.3f} with the question"
             for p in ranked
         }
-        return ordered_chunks(index.chunks_by_id(list(whys)), whys, index)
 
     def _tables(
         self,
@@ -220,8 +225,7 @@ class GraphRAGLocal:
             new = index.relations(list(dict.fromkeys(r for state in states for r in state if r not in read)))
             read |= new
             costs |= {
-                r: count_tokens(line) + 3
-                for r, line in zip(new, texts.relations(new.values()), strict=True)
+                r: count_tokens(line) + 3 for r, line in zip(new, texts.relations(new.values()), strict=True)
             }
             texts.entities(more)
             spans = spans_of_rows(more, index)

@@ -157,7 +157,7 @@ def rank_by_statements(
     if asked is None:
         asked = StemCounts(content_stems(question))
     listed = list(rows)
-    named = [asked.stems & _stems_of_names(row, names or {}) for row in listed]
+    named = [asked.stems & content_stem_set(_names(row, names or {})) for row in listed]
     said = [[d.text for d in row.descriptions] for row in listed]
     # All at once, which is faster than row by row.
     asked.look_through(zip(named, said, strict=True))
@@ -187,9 +187,8 @@ def rank_by_statements(
     ]
 
 
-def _stems_of_names(row: Entity | Relation, names: Mapping[str, str]) -> frozenset[str]:
+def _names(row: Entity | Relation, names: Mapping[str, str]) -> str:
     if isinstance(row, Entity):
-        return content_stem_set(row.name)
+        return row.name
     ends = (names.get(end, end) for end in (row.source, row.target))
-    # One by one, since the same names and predicates stand in many rows.
-    return frozenset().union(*map(content_stem_set, (*ends, *row.predicates, *row.keywords)))
+    return " ".join([*ends, *row.predicates, *row.keywords])

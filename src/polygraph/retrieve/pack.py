@@ -20,12 +20,14 @@ class Block:
 
     heading: str
     """A line above the items; empty for none."""
-    items: tuple[Evidence, ...]
-    """Best first."""
+    items: Sequence[Evidence]
+    """Best first; looked at as far as they fit."""
     share: float = 1.0
     """Share of the whole budget, in [0, 1]; what earlier blocks leave unused is added."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """Tokens of items by id, as far as they are known; the others are counted."""
+    ids: Sequence[str] = ()
+    """Ids of the items, so that those that do not fit need not be read; none: those that the items have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +71,8 @@ def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
             cost += heading
         lines += range(first, len(context.evidence))
         used += cost
-        left = block.items[n_read:]
-        if left:
-            cuts.append(_cut(left, budget, block.counts))
+        if n_read < len(block.items):
+            cuts.append(_cut(block, n_read, budget))
     evidence = tuple(context.evidence)
     return Packed(
         context=_written(lines, evidence, [block.heading for block in blocks]),
@@ -162,11 +163,11 @@ class _Context:
         return added if fits else 0
 
 
-def _cut(items: Sequence[Evidence], budget: int, counts: Mapping[str, int]) -> Cut:
-    kind: EvidenceKind = items[0].kind
-    return Cut(
-        kind=kind,
-        n_items=len(items),
-        n_tokens=sum(_tokens(item, counts) for item in items),
-        budget=max(budget, 0),
+def _cut(block: Block, first: int, budget: int) -> Cut:
+    kind: EvidenceKind = block.items[first].kind
+    ids = block.ids or [item.id for item in block.items]
+    tokens = (
+        block.counts[ids[n]] if ids[n] in block.counts else count_tokens(block.items[n].text)
+        for n in range(first, len(ids))
     )
+    return Cut(kind=kind, n_items=len(ids) - first, n_tokens=sum(tokens), budget=max(budget, 0))

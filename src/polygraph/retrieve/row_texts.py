@@ -16,7 +16,7 @@ from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.statements import RELATED_TO, sentences_of, statement, statements
+from polygraph.text.statements import RELATED_TO, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import StemCounts, content_stem_set, content_stems
 
@@ -58,11 +58,14 @@ class RowTexts:
 
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
-        return self.entities([entity])[0]
+        # Most rows are written before, several at once.
+        line = self._entities.get(entity.id)
+        return self.entities([entity])[0] if line is None else line
 
     def relation(self, relation: Relation) -> str:
         """Write what a relation states as sentences, followed by its descriptions, on one line."""
-        return self.relations([relation])[0]
+        line = self._relations.get(relation.id)
+        return self.relations([relation])[0] if line is None else line
 
     def entities(self, entities: Sequence[Entity]) -> list[str]:
         """Write several entities; their dates are read at once."""
@@ -190,6 +193,8 @@ class RowTexts:
         """Write statements one after the other, with the date of their document."""
         chosen = self._without_repeated(chosen)
         dates = self._dates_of(chosen)
+        if not any(dates):
+            return " ".join([_as_sentence(description.text) for description in chosen])
         parts = []
         for description, date, after in zip(chosen, dates, [*dates[1:], None], strict=True):
             said = _as_sentence(description.text)
@@ -204,6 +209,8 @@ class RowTexts:
 
         Programs that merge what they read into one text repeat its sentences in the rows of several passages.
         """
+        if len(chosen) == 1:
+            return chosen
         whole = "\n".join([d.text for d in chosen])
         if all(whole.count(d.text) == 1 for d in chosen):
             return chosen
@@ -265,19 +272,21 @@ def _statements_beside(said: str, predicates: Sequence[str], source: str, target
     >>> _statements_beside("The two Quills came on board.", ["came not with"], "Mara Quill", "Ada Quill")
     'Mara Quill came not with Ada Quill.'
     """
-    written = sentences_of(predicates, source, target)
     spaced = f" {said.casefold().translate(_SPACES)} "
-    of_names = content_stem_set(source) | content_stem_set(target)
-    if all(f" {stem}" in spaced for stem in of_names):
-        denies = any(f" {word} " in spaced for word in _DENIALS)
-        written = {
-            (inverse, predicate): sentence
-            for (inverse, predicate), sentence in written.items()
-            if not (stems := content_stem_set(predicate))
-            or not all(f" {stem}" in spaced for stem in stems)
-            or (not denies and not _DENIALS.isdisjoint(predicate.split()))
-        }
-    return " ".join(dict.fromkeys(written.values()))
+    names = content_stem_set(source) | content_stem_set(target)
+    if all(f" {stem}" in spaced for stem in names):
+        predicates = [predicate for predicate in predicates if _adds(predicate.removeprefix("<-"), spaced)]
+    return statements(predicates, source, target)
+
+
+def _adds(predicate: str, spaced: str) -> bool:
+    """Tell whether a predicate has a word, or denies, what a text in lower case with spaces between words does not."""
+    stems = content_stem_set(predicate)
+    if not stems or not all(f" {stem}" in spaced for stem in stems):
+        return True
+    return not (
+        _DENIALS.isdisjoint(predicate.casefold().split()) or any(f" {word} " in spaced for word in _DENIALS)
+    )
 
 
 def _stems_of(names: Sequence[str]) -> list[str]:

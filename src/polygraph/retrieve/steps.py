@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import numpy as np
 
@@ -24,6 +24,8 @@ RANKED = 100
 """Chunks that a ranking lists, so that retrieval can be measured beyond the packed context."""
 _INSTEAD = "next in the ranking, in the place of a copy"
 _NAME_WORDS = 6
+_READ_AT_ONCE = 32
+"""Passages that are read at once where it is not known how many will be needed."""
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 
 
@@ -180,6 +182,47 @@ def ordered_chunks(chunks: Sequence[Chunk], whys: Mapping[str, str], index: Snap
         [whys[c.id] for c in chunks],
         index.headings([c.document for c in chunks]),
     )
+
+
+class RankedPassages(Sequence[Evidence]):
+    """What `ordered_chunks` returns, read only as far as it is looked at: a context holds a part of a ranking.
+
+    Args:
+        whys: reasons by chunk id, best first; unknown ids are left out.
+        index: the snapshot they come from.
+    """
+
+    def __init__(self, whys: Mapping[str, str], index: Snapshot) -> None:
+        self.ids = tuple(index.chunk_rows(list(whys)))
+        self._whys, self._index = whys, index
+        self._read: list[Evidence] = []
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, n: int) -> Evidence: ...
+
+    @overload
+    def __getitem__(self, n: slice) -> Sequence[Evidence]: ...
+
+    def __getitem__(self, n: int | slice) -> Evidence | Sequence[Evidence]:
+        places = range(len(self))[n]
+        if isinstance(places, int):
+            self._read_until(places + _READ_AT_ONCE - places % _READ_AT_ONCE)
+            return self._read[places]
+        self._read_until(max(places, default=-1) + 1)
+        return [self._read[place] for place in places]
+
+    def _read_until(self, end: int) -> None:
+        """Read the passages before a place that have not been read."""
+        first = len(self._read)
+        some = self.ids[first:end]
+        if some:
+            chunks = self._index.chunks_by_id(some)
+            scores = [float(len(self) - i) for i in range(first, first + len(some))]
+            headings = self._index.headings([c.document for c in chunks])
+            self._read += chunk_evidence(chunks, scores, [self._whys[i] for i in some], headings)
 
 
 def relations_per_chunk(relations: Sequence[Relation]) -> Counter[str]:

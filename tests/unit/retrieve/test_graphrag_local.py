@@ -5,9 +5,11 @@ from dataclasses import replace
 from polygraph.models import Calls, Models
 from polygraph.records import Description
 from polygraph.retrieve.linked_passages import rank_by_statements
-from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
+from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal, _RelationEnds
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import WordEmbedder, scripted_chat
+from polygraph.text.tokens import count_tokens
 
 WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra", "fern"))
 TEXTS = {
@@ -115,3 +117,71 @@ def test_a_report_that_two_communities_share_is_read_once(tmp_path, index_of, mo
     shown = next(step.value for step in found.trace if step.name == "reports")
     assert shown
     assert len(shown) <= len(read)
+
+
+def one_by_one(method, rows, index):
+    """Return the entities and relations of the tables by the definition: one more entity while all rows fit."""
+    ends, texts, budget = _RelationEnds(rows, index), RowTexts(index), method.tables_share * method.max_tokens
+    entities, fitting = index.entities(rows), ([], [])
+    for n in range(1, len(rows) + 1):
+        (picked,) = ends.best_rows([n], method.relations_per_entity)
+        relations = list(index.relations(picked).values())
+        lines = [*map(texts.entity, entities[:n]), *map(texts.relation, relations)]
+        if n > 1 and sum(count_tokens(line) + 3 for line in lines) > budget:
+            break
+        fitting = [e.id for e in entities[:n]], [r.id for r in relations]
+    return fitting
+
+
+def test_tables_hold_as_many_entities_as_fit_although_several_are_read_at_once(
+    tmp_path, index_of, monkeypatch
+):
+    people = ("Ada", "Bela", "Cyra", "Dora", "Ezra", "Fern", "Gita", "Hugo", "Iris", "Jana", "Kian", "Lena")
+    text = " ".join(
+        f"{a} visits {b}." for i, a in enumerate(people) for b in people[i + 1 :: 1 + i % 3] if a != b
+    )
+    n_reads = 0
+    relations = Snapshot.relations
+
+    def counted(self, ns):
+        nonlocal n_reads
+        n_reads += 1
+        return relations(self, ns)
+
+    with index_of(tmp_path, {"d1": text}, building()) as index:
+        rows = [row for name in people for row in index.entities_named([name]).get(name, ())]
+        assert len(rows) > 8
+        entities = index.entities(rows)
+        sizes = set()
+        for max_tokens in range(40, 2_000, 40):
+            method = GraphRAGLocal(max_tokens=max_tokens, relations_per_entity=2)
+            expected = one_by_one(method, rows, index)
+            n_reads = 0
+            with monkeypatch.context() as patched:
+                patched.setattr(Snapshot, "relations", counted)
+                whys = dict.fromkeys(rows, "")
+                shown, found = method._tables(rows, entities, whys, index, RowTexts(index))
+            assert ([item.id for item in shown], [r.id for r in found]) == expected
+            assert n_reads <= 4
+            sizes.add(len(shown))
+    assert len(sizes) > 5
+
+
+def test_source_texts_that_do_not_fit_are_counted_and_not_read(tmp_path, index_of, monkeypatch):
+    texts = {f"d{n:02}": f"Ada visits Bela at the {n}th hour of the day." for n in range(60)}
+    read: set[str] = set()
+    chunks_by_id = Snapshot.chunks_by_id
+    monkeypatch.setattr(
+        Snapshot, "chunks_by_id", lambda self, ids: read.update(ids) or chunks_by_id(self, ids)
+    )
+    with index_of(tmp_path, texts, building()) as index:
+        read.clear()
+        found = GraphRAGLocal(max_tokens=400)("Ada?", index, asking())
+    sources = next(step.value for step in found.trace if step.name == "sources")
+    (cut,) = [cut for cut in found.cuts if cut.kind == "chunk"]
+    n_packed = sum(item.kind == "chunk" for item in found.evidence)
+    assert (len(sources), len(found.ranking)) == (60, 60)
+    assert 0 < n_packed < 32
+    assert cut.n_items == 60 - n_packed
+    assert cut.n_tokens > 10 * cut.n_items
+    assert len(read) == 32

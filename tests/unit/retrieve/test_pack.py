@@ -114,3 +114,23 @@ def test_the_parts_of_a_copy_may_be_cut_elsewhere():
     parts = [passage("a", "Rules", " ".join(sentences[:2])), passage("a", "Rules", " ".join(sentences[2:]))]
     _, found = packed_texts(*parts, passage("b", "Rules", " ".join(sentences[1:3])))
     assert [n for n, _ in found] == ["a:0", "a:0"]
+
+
+def test_items_that_do_not_fit_are_not_looked_at_where_their_ids_and_tokens_are_known():
+    items = [item(str(n), "word " * 30) for n in range(9)]
+
+    class Lazy(list):
+        def __getitem__(self, n):
+            assert n <= 3, "only the first that does not fit is looked at"
+            return super().__getitem__(n)
+
+        def __iter__(self):
+            return (self[n] for n in range(len(self)))
+
+    counts = {each.id: 31 + int(each.id) for each in items}
+    known = Block(heading="", items=Lazy(items), counts=counts, ids=[each.id for each in items])
+    found = pack([known], max_tokens=125)
+    assert [each.id for each in found.evidence] == ["0", "1", "2"]
+    assert found == pack([Block(heading="", items=items, counts=counts)], max_tokens=125)
+    (cut,) = found.cuts
+    assert (cut.n_items, cut.n_tokens) == (6, sum(31 + n for n in range(3, 9)))

@@ -274,3 +274,16 @@ def test_a_predicate_that_adds_no_word_to_what_is_said_is_left_out():
     )  # fmt: skip
     line = RowTexts(Names()).relation(relation)
     assert line == f"Honora Vane owes money to Papa. {said} (1887-05-03)"
+
+
+def test_a_predicate_that_denies_is_left_out_only_where_what_is_said_denies_too():
+    def line(said):
+        relation = Relation(
+            id="honora vane | papa", source="honora vane", target="papa",
+            predicates=("<-Not paid",), keywords=(), descriptions=(Description(said, "letter:0"),),
+            weight=1.0, chunks=("letter:0",),
+        )  # fmt: skip
+        return RowTexts(Names()).relation(relation)
+
+    assert line("Honora Vane was paid by Papa.").startswith("Papa Not paid Honora Vane. Honora Vane was paid")
+    assert line("Honora Vane was never paid by Papa.").startswith("Honora Vane was never paid")

@@ -11,12 +11,14 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Span
 from polygraph.retrieve.evidence import spans_of, within_filter
 from polygraph.retrieve.steps import (
+    RankedPassages,
     chunk_evidence,
     embed_at_once,
     embed_names,
     embed_question,
     entities_in_question,
     hits_as_json,
+    ordered_chunks,
     pack_chunks,
     reciprocal_rank_fusion,
     rerank,
@@ -62,6 +64,9 @@ class Chunks:
     def chunks_by_id(self, ids):
         known = {c.id: c for c in self.all}
         return [known[i] for i in ids if i in known]
+
+    def chunk_rows(self, ids):
+        return {c.id: c.ordinal for c in self.chunks_by_id(ids)}
 
     def spans(self, ids):
         return {c.id: Span(c.document, c.id, c.start, c.end) for c in self.chunks_by_id(ids)}
@@ -219,3 +224,34 @@ def test_a_filter_that_excludes_every_document_is_the_reason_why_nothing_was_fou
     assert within_filter("no entity matches", index(frozenset({"a"}), author="Ada")) == (
         "no entity matches; the filter author=Ada may exclude what would match"
     )
+
+
+def test_ranked_passages_are_read_as_far_as_they_are_looked_at():
+    read = []
+
+    class Index(Chunks):
+        def chunks_by_id(self, ids):
+            read.extend(ids)
+            return super().chunks_by_id(ids)
+
+        def chunk_rows(self, ids):
+            return {c.id: c.ordinal for c in super().chunks_by_id(ids)}
+
+    index = Index(*(f"text number {n}" for n in range(100)))
+    whys = {f"d:{n}": f"why {n}" for n in (7, 3, 1_000, *range(10, 90))}
+    known = [i for i in whys if i != "d:1000"]
+    everything = list(ordered_chunks(index.all[7:8] + index.all[3:4] + index.all[10:90], whys, index))
+    read.clear()
+    passages = RankedPassages(whys, index)
+    assert (len(passages), list(passages.ids), read) == (82, known, [])
+    assert list(passages[:3]) == everything[:3]
+    assert read == known[:3]
+    assert passages[3] == everything[3]
+    assert passages[31] == everything[31]
+    assert read == known[:32]
+    assert passages[-1] == everything[-1]
+    assert list(passages) == everything
+    assert read == known
+    with pytest.raises(IndexError):
+        passages[82]
+    assert list(RankedPassages({}, index)) == list(RankedPassages({}, index)[:2]) == []

@@ -7,7 +7,7 @@ shared graph merges them.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeAlias
 
@@ -24,13 +24,13 @@ from polygraph.retrieve.evidence import (
     spans_of_rows,
 )
 from polygraph.retrieve.linked_passages import MANY_PASSAGES, consider_passages, rank_by_statements
-from polygraph.retrieve.pack import Block, fitting_counts, pack
-from polygraph.retrieve.row_texts import RowTexts
+from polygraph.retrieve.pack import HEAD_TOKENS, Block, fitting_counts, pack
+from polygraph.retrieve.row_texts import ROW_TOKENS, RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
+    RankedPassages,
     embed_question,
     entities_in_question,
-    ordered_chunks,
     retrieved,
     sources_of,
 )
@@ -97,11 +97,16 @@ class GraphRAGLocal:
         texts = RowTexts(index, question)
         shown, relations = self._tables(rows, entities, whys, index, texts)
         # 4. Source texts of the entities.
+        sources: Sequence[Evidence]
         if self.order == "question":
-            sources = self._sources(question, entities, relations, index, models, texts)
+            source_whys = self._source_whys(question, entities, relations, index, models, texts)
+            sources = ranked = RankedPassages(source_whys, index)
+            source_ids = ranked.ids
         else:
             edges = [e.n for e in index.relations_at(rows)]
             sources = sources_of(entities, index.relations_per_chunk(edges), index)
+            source_whys = {source.id: source.why for source in sources}
+            source_ids = tuple(source_whys)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share, counts=report_tokens),
@@ -111,7 +116,8 @@ class GraphRAGLocal:
                     heading="## Sources",
                     items=sources,
                     share=1 - self.reports_share - self.tables_share,
-                    counts=index.passage_tokens([source.id for source in sources]),
+                    counts=index.passage_tokens(source_ids),
+                    ids=source_ids,
                 ),
             ],
             max_tokens=self.max_tokens,
@@ -120,12 +126,12 @@ class GraphRAGLocal:
             question,
             "graphrag-local",
             packed,
-            ranking=[item.id for item in sources],
+            ranking=source_ids,
             trace=(
                 Step(name="entities", value=[[e.id, whys[n]] for n, e in zip(rows, entities, strict=True)]),
                 Step(name="reports", value=[[r.id, r.score] for r in reports]),
                 Step(name="relations", value=[r.id for r in relations]),
-                Step(name="sources", value=[[t.id, t.why] for t in sources[:RANKED]]),
+                Step(name="sources", value=[[i, source_whys[i]] for i in source_ids[:RANKED]]),
             ),
             max_tokens=self.max_tokens,
         )
@@ -153,7 +159,7 @@ class GraphRAGLocal:
             for i, r in enumerate(ordered)
         ), tokens
 
-    def _sources(
+    def _source_whys(
         self,
         question: str,
         entities: Sequence[Entity],
@@ -161,8 +167,8 @@ class GraphRAGLocal:
         index: Snapshot,
         models: Models,
         texts: RowTexts,
-    ) -> tuple[Evidence, ...]:
-        """Rank source texts for the question, see `rank_by_statements`.
+    ) -> dict[str, str]:
+        """Rank source texts for the question, see `rank_by_statements`; return their ids with the reasons.
 
         What a relation says counts as what an entity's description says: a model describes what a thing is, and states
         in a relation what it did.
@@ -188,12 +194,11 @@ class GraphRAGLocal:
         ranked = rank_by_statements(
             question, list(first), rows, vector, index, names, most=RANKED, asked=texts.asked
         )
-        whys = {
+        return {
             p.chunk: f"{first[p.chunk]}; what is said there has {p.n_words} of the question's "
             f"words; cosine {p.cosine:.3f} with the question"
             for p in ranked
         }
-        return ordered_chunks(index.chunks_by_id(list(whys)), whys, index)
 
     def _tables(
         self,
@@ -208,27 +213,33 @@ class GraphRAGLocal:
         chosen: list[Evidence] = []
         best: list[int] = []
         read: dict[int, Relation] = {}
-        numbers: dict[int, int] = {}
         costs: dict[int, int] = {}
-        shown_tokens: list[int] = []
-        for i, entity in enumerate(entities):
-            places = ends.best(i + 1, self.relations_per_entity * (i + 1))
-            unknown = [place for place in places if place not in numbers]
-            numbers |= zip(unknown, index.relation_rows(ends.pairs(unknown)), strict=True)
-            picked = [numbers[place] for place in places]
-            new = index.relations([n for n in picked if n not in read])
+        cost = entity_tokens = 0
+        while len(chosen) < len(entities):
+            # As many entities at once as fit if they cost what those so far did, at first as much as they can: each
+            # reading of the index costs as much as some rows.
+            n = len(chosen)
+            an_entity = cost / n if n else (1 + self.relations_per_entity) * (ROW_TOKENS + HEAD_TOKENS)
+            more = entities[n : n + 1 + max(0, int((budget - cost) / an_entity))]
+            states = ends.best_rows(range(n + 1, n + 1 + len(more)), self.relations_per_entity)
+            new = index.relations(list(dict.fromkeys(r for state in states for r in state if r not in read)))
             read |= new
-            lines = texts.relations(new.values())
-            costs |= {n: count_tokens(line) + 3 for n, line in zip(new, lines, strict=True)}
-            picked = [n for n in picked if n in read]
-            row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts)
-            shown_tokens.append(count_tokens(row.text) + 3)
-            cost = sum(shown_tokens) + sum(costs[n] for n in picked)
-            if cost > budget and chosen:
-                break  # the previous state is the result
-            chosen.append(row)
-            best = picked
-        return tuple(chosen), [read[n] for n in best]
+            costs |= {
+                r: count_tokens(line) + 3 for r, line in zip(new, texts.relations(new.values()), strict=True)
+            }
+            texts.entities(more)
+            spans = spans_of_rows(more, index)
+            for i, (entity, state) in enumerate(zip(more, states, strict=True), n):
+                row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts, spans)
+                entity_tokens += count_tokens(row.text) + 3
+                picked = [r for r in state if r in read]
+                cost = entity_tokens + sum(costs[r] for r in picked)
+                if cost > budget and chosen:
+                    # The previous state is the result.
+                    return tuple(chosen), [read[r] for r in best]
+                chosen.append(row)
+                best = picked
+        return tuple(chosen), [read[r] for r in best]
 
 
 class _RelationEnds:
@@ -240,6 +251,7 @@ class _RelationEnds:
     """
 
     def __init__(self, rows: Sequence[int], index: Snapshot) -> None:
+        self._index = index
         self._sources, self._targets, _ = index.relation_ends(rows)
         graph = index.graph
         self._ranks = graph.degrees_of(self._sources) + graph.degrees_of(self._targets)
@@ -258,7 +270,7 @@ class _RelationEnds:
         their outer end to the entities, then by rank. Ties by the rows of the ends.
 
         Returns:
-            Positions for `pairs`.
+            Positions among all relations of the entities.
         """
         from_source, from_target = self._source_order < n, self._target_order < n
         inside = np.flatnonzero(from_source & from_target)
@@ -274,9 +286,13 @@ class _RelationEnds:
         outside = outside[np.argsort(-key, kind="stable")][:most]
         return [*inside.tolist(), *outside.tolist()]
 
-    def pairs(self, places: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the rows of the ends of some relations."""
-        return [(int(self._sources[place]), int(self._targets[place])) for place in places]
+    def best_rows(self, ns: Iterable[int], most: int) -> list[list[int]]:
+        """Return for some numbers of entities the rows of their best relations, `most` others for each entity."""
+        ranked = [self.best(n, most * n) for n in ns]
+        places = list(dict.fromkeys(place for some in ranked for place in some))
+        pairs = zip(self._sources[places].tolist(), self._targets[places].tolist(), strict=True)
+        rows = dict(zip(places, self._index.relation_rows(list(pairs)), strict=True))
+        return [[rows[place] for place in some] for some in ranked]
 
 
 def _relation_rows(relations: Sequence[Relation], index: Snapshot, texts: RowTexts) -> tuple[Evidence, ...]:

@@ -42,8 +42,8 @@ from polygraph.retrieve.pack import Block, fitting, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
+    RankedPassages,
     embed_at_once,
-    ordered_chunks,
     relations_per_chunk,
     retrieved,
     round_robin,
@@ -340,8 +340,8 @@ class LightRAG:
         """Pack entities, relations, then passages, which get what the tables leave unused."""
         entities, relations = ordered_rows(found.entities, found.relations, found.whys, index, texts)
         whys = dict(found.passages[:RANKED])
-        chunks = index.chunks_by_id(list(whys))
-        passages = ordered_chunks(chunks, whys, index)[: found.n_packed]
+        ranked = RankedPassages(whys, index)
+        passages = ranked[: found.n_packed]
         tables = self.entity_tokens + self.relation_tokens
         packed = pack(
             [
@@ -373,9 +373,9 @@ class LightRAG:
             question,
             name,
             packed,
-            ranking=[c.id for c in chunks],
+            ranking=ranked.ids,
             cuts=(*found.cuts, *packed.cuts),
-            trace=(*trace, Step(name="passages", value=[[c.id, whys[c.id]] for c in chunks])),
+            trace=(*trace, Step(name="passages", value=[[i, whys[i]] for i in ranked.ids])),
             max_tokens=self.max_tokens,
             answer_form=answer_form,
         )

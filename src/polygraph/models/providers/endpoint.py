@@ -284,7 +284,7 @@ class Endpoint:
         if size is None or size > MAX_REPLY_BYTES or compressed or not self._connected().keeps_deadline:
             data = b"".join(_bounded(_arriving(response), MAX_REPLY_BYTES))
         else:
-            # Half of the time of joining what arrives.
+            # Half of the time of joining what arrives, and the deadline holds for each read of the socket.
             data = response.read(decode_content=False)
         kind = str(response.headers.get("content-type", ""))
         if "json" not in kind and not data.lstrip().startswith((b"{", b"[")):

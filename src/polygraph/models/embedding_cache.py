@@ -80,37 +80,35 @@ class EmbeddingCache:
         keys = [
             hashlib.sha256(prefix + text.encode("utf-8", "surrogatepass")).digest()[:16] for text in texts
         ]
-        distinct = dict(zip(keys, texts, strict=True))
-        found = self._look_up(list(distinct), kind)
+        missing = dict(zip(keys, texts, strict=True))
         running = current_replay()
         if running is not None:
-            running.vectors.update(distinct)
+            running.vectors.update(missing)
             if not is_local(embedder):
+                known = self._look_up(list(missing), kind)
                 # Without stored vectors an endpoint would have to be called for its dimension.
-                nothing = bytes(len(next(iter(found.values()))) if found else 2 * embedder.dimension)
-                return _unit([found.get(key, nothing) for key in keys], embedder)
-        if found:
-            self._store.log_cached(line.stage, line.method, line.model, len(found))
-        while len(found) < len(distinct):
-            missing = [key for key in distinct if key not in found]
-            found.update(self._claim_and_embed(embedder, {key: distinct[key] for key in missing}, kind, line))
+                nothing = bytes(len(next(iter(known.values()))) if known else 2 * embedder.dimension)
+                return _unit([known.get(key, nothing) for key in keys], embedder)
+        found: Float16Rows = {}
+        while True:
+            found.update(self._claim_and_embed(embedder, missing, kind, line))
+            missing = {key: text for key, text in missing.items() if key not in found}
+            if not missing:
+                return _unit([found[key] for key in keys], embedder)
             # Only now, with nothing claimed, wait for the texts that other threads embed.
-            others = [key for key in missing if key not in found]
-            if others:
-                self._wait_for(others)
-                found.update(self._look_up(others, kind))
-        return _unit([found[key] for key in keys], embedder)
+            self._wait_for(list(missing))
 
     def _claim_and_embed(
         self, embedder: Embedder, missing: Mapping[bytes, str], kind: TextKind, line: Attempt
     ) -> Float16Rows:
-        """Embed the texts that no other thread is embedding."""
+        """Look up or embed the texts that no other thread is working on."""
         with self._changed:
             mine = [key for key in missing if key not in self._claimed]
             self._claimed.update(mine)
         try:
-            # Another thread may have stored some between the look-up and the claim.
             found = self._look_up(mine, kind)
+            if found:
+                self._store.log_cached(line.stage, line.method, line.model, len(found))
             todo = {key: missing[key] for key in mine if key not in found}
             if todo:
                 found.update(self._embed(embedder, todo, kind, line))

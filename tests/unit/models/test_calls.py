@@ -796,8 +796,11 @@ def test_threads_that_want_the_same_texts_embed_each_once() -> None:
             lambda i: calls.embed(embedder, [f"t{j}" for j in range(i, i + 6)], "document", stage="x"),
             range(6),
         )
+        [line] = calls.ledger()
     assert sorted(embedder.texts) == sorted({f"t{j}" for j in range(11)})
     assert results[0][1].tobytes() == results[1][0].tobytes()
+    # Each call wants 6 texts, and 11 differ: the others came from the store, also where a thread waited for another.
+    assert line.cached == 6 * 6 - 11
 
 
 def test_no_texts_and_blank_texts_are_harmless() -> None:

@@ -1,5 +1,6 @@
 """Endpoints that misbehave: whatever they send, a call ends in a reply or in an error of ours."""
 
+import gzip
 import itertools
 import json
 import socketserver
@@ -263,12 +264,16 @@ def test_the_body_of_an_error_is_read_only_to_its_bound() -> None:
         assert server.n_sent < MAX_ERROR_BYTES + 16_000_000
 
 
-@pytest.mark.parametrize("kind", ["application/json", STREAM])
-def test_a_reply_without_end_is_read_only_to_its_bound(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "headers"),
+    [("application/json", ""), ("application/json", "content-length: 200000012\r\n"), (STREAM, "")],
+    ids=["whole", "sized", "stream"],
+)
+def test_a_reply_without_end_is_read_only_to_its_bound(kind: str, headers: str) -> None:
     pieces = itertools.chain(
         [b'{"choices": "' if kind != STREAM else b"data: "], itertools.repeat(b"x" * 1_000_000, 200)
     )
-    with RawServer(pieces, kind=kind) as server:
+    with RawServer(pieces, kind=kind, headers=headers) as server:
         model = chat(server)
         call: Callable[[], object] = lambda: model.chat(REQUEST)  # noqa: E731
         if kind != STREAM:
@@ -465,14 +470,31 @@ def test_a_stream_that_breaks_off_between_or_within_chunks_is_tried_again(end: b
     assert caught.value.retryable
 
 
-def test_vectors_have_the_same_deadline() -> None:
-    with RawServer(drip(b" "), pause_s=DRIP) as server:
+@pytest.mark.parametrize("headers", ["", "content-length: 1000\r\n"], ids=["unsized", "sized"])
+def test_vectors_have_the_same_deadline(headers: str) -> None:
+    with RawServer(drip(b" "), headers=headers, pause_s=DRIP) as server:
         began = time.monotonic()
         with pytest.raises(TransportError, match="call_deadline_s"):
             OpenAIEmbedder("vectors", base_url=server.url, timeout_s=5, deadline_s=0.6).embed(
                 ["a"], "document"
             )
         assert time.monotonic() - began < 15
+
+
+def test_a_reply_of_known_size_that_breaks_off_is_tried_again() -> None:
+    with RawServer(b'{"data": [', headers="content-length: 1000\r\n") as server:
+        embedder = OpenAIEmbedder("vectors", base_url=server.url, timeout_s=5)
+        with pytest.raises(TransportError) as caught:
+            embedder.embed(["light"], "document")
+    assert caught.value.kind == "connection"
+    assert caught.value.retryable
+
+
+def test_a_compressed_reply_of_known_size_is_read() -> None:
+    body = gzip.compress(b'{"data": [{"index": 0, "embedding": [0.6, 0.8]}], "usage": {"prompt_tokens": 1}}')
+    with RawServer(body, headers=f"content-encoding: gzip\r\ncontent-length: {len(body)}\r\n") as server:
+        embedder = OpenAIEmbedder("vectors", base_url=server.url, timeout_s=5)
+        assert embedder.embed(["light"], "document").tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]]
 
 
 @pytest.mark.parametrize("wait", ["30", "1000000000", "9" * 400])

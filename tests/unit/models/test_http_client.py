@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 
 from polygraph.errors import BadInput
 from polygraph.models.protocols import ChatRequest, Message
@@ -117,6 +118,17 @@ def test_a_proxy_of_the_environment_is_asked_unless_the_host_is_excepted(
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     OpenAIChat("small", base_url=f"http://{server.url}/v1").chat(REQUEST)
     assert server.requests[-1][0] == "/v1/chat/completions"
+
+
+def test_a_reply_through_a_socks_proxy_is_read_in_pieces_between_which_the_deadline_is_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The package for SOCKS need not be installed.
+    monkeypatch.setattr(http_client, "_proxied", lambda *_: urllib3.PoolManager())
+    for proxy, whole in (("", True), ("http://127.0.0.1:1", True), ("socks5://127.0.0.1:1", False)):
+        monkeypatch.setenv("http_proxy", proxy)
+        client = http_client.HttpClient("http://models.test/v1", None, timeout_s=1, connect_s=1)
+        assert client.keeps_deadline == whole
 
 
 def test_a_certificate_is_checked_against_those_that_the_environment_names(

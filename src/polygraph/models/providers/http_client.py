@@ -5,7 +5,6 @@ within the headers, which no iterator over a body sees. Here every read and writ
 """
 
 import io
-import json
 import os
 import ssl
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import urllib3
+from pydantic_core import to_json
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -22,8 +22,6 @@ from polygraph.errors import BadInput
 from polygraph.models.providers.deadline import shortened
 
 _KEPT_CONNECTIONS = 100
-# `json.dumps` with options makes an encoder each time.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 class HttpClient:
@@ -61,6 +59,8 @@ class HttpClient:
         if parts.scheme == "https" or proxy.startswith("https:"):
             options["ssl_context"] = _tls()
         manager = _manager(proxy, options)
+        self.keeps_deadline = not proxy.startswith("socks")
+        """Whether a read of any size ends at the deadline; through a SOCKS proxy, only a wait for data does."""
         self._urlopen: Callable[..., urllib3.BaseHTTPResponse]
         if proxy:
             self._target, self._urlopen = self._url, manager.urlopen
@@ -79,7 +79,7 @@ class HttpClient:
         """
         data, headers = None, self._headers
         if body is not None:
-            data = _encode(body).encode()
+            data = to_json(body)
             headers = {**headers, "Content-Type": "application/json"}
         response = self._urlopen(
             "GET" if body is None else "POST",

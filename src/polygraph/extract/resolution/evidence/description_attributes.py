@@ -228,7 +228,7 @@ class _Text:
 @lru_cache(maxsize=256)
 def _read(description: str) -> _Text:
     text = " ".join(description.split())[:_MAX_CHARS]
-    return _Text(text, tuple(_head(text)), HAS_YEAR.search(text) is not None, tuple(_long_words(text)))
+    return _Text(text, tuple(_head(text)), HAS_YEAR.search(text) is not None, _long_words(text))
 
 
 def _describe_person(found: Attributes, name: NameParts, head: list[str], text: str, *, sure: bool) -> None:
@@ -362,18 +362,22 @@ def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
     found.years = frozenset(sorted(years)[:4])
 
 
-def _long_words(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the longer words of a description with their stems, without general words and those said of others."""
+def _long_words(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the longer words of a description with their stems, without general words and those said of others.
+
+    >>> _long_words("Inspector of harbours, sister of the coxswain; harbours.")
+    (('inspector', 'inspec'), ('harbours', 'harbou'), ('sister', 'sister'))
+    >>> _long_words("Coxswain's clerk")
+    (('clerk', 'clerk'),)
+    """
     folded = text.casefold()
     words: list[str] = _ascii_words(folded) if folded.isascii() else _LETTERS.findall(folded)
     of_others = set[str]()
     if not _HAS_TRADE.isdisjoint(words):
         of_others = {word.casefold() for match in _OF_OTHERS.findall(text) for word in match}
         of_others &= _HAS_TRADE  # ``Sister of the inspector`` is none
-    distinct = dict.fromkeys(words)
-    for word, stem in zip(distinct, map(_stem, distinct), strict=True):
-        if stem and word not in of_others:
-            yield word, stem
+    stems = {word: stem for word in words if (stem := _stem(word)) and word not in of_others}
+    return tuple(stems.items())
 
 
 @lru_cache(maxsize=4_096)

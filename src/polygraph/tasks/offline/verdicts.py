@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from polygraph.tasks.offline.sentences import Candidate, QuotedSentence
+from polygraph.tasks.offline.sentences import ROW, Candidate, QuotedSentence
 from polygraph.text.quantities import Date, Quantity, dates, quantities
 from polygraph.text.words import STOP_WORDS, content_stems, question_names, stem, words
 
@@ -49,7 +49,6 @@ _SUBCLAUSE = re.compile(r",?\s+(?:and|or)\s+")
 _FUTURE = re.compile(r"\b(?:will|shall|going to|to be)\b", re.IGNORECASE)
 _PRESENT = re.compile(r"\W*(?:is|are|do|does|can|may|must|should)\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:was|were|had|did|used to)\b", re.IGNORECASE)
-_ROW = re.compile(r"[^;]{1,80}: [^;]*; [^;]{1,80}: ")
 _EARLIER = _word_set("earlier first before older oldest earliest sooner")
 _LATER = _word_set("later after younger youngest latest last newer")
 _LARGER = _word_set(
@@ -125,7 +124,7 @@ def _yes_or_no(question: str, candidates: Sequence[Candidate]) -> Verdict | None
     found: list[tuple[bool, QuotedSentence]] = []
     for candidate in candidates:
         text = candidate.quoted.text
-        if _ROW.match(text) or not _is_statement(text):
+        if ROW.match(text) or not _is_statement(text):
             continue
         for clause in _clauses(text):
             held = set(content_stems(clause))
@@ -234,7 +233,7 @@ def _event_date(wanted: set[str], candidates: Sequence[Candidate]) -> tuple[Date
     found: list[tuple[Date, QuotedSentence]] = []
     for candidate in candidates:
         text = candidate.quoted.text
-        if _LIMITED.search(text) or _NEGATION.search(text) or _ROW.match(text):
+        if _LIMITED.search(text) or _NEGATION.search(text) or ROW.match(text):
             continue
         for clause in [part for each in _clauses(text) for part in _SUBCLAUSE.split(each)]:
             own = dates(clause)
@@ -266,7 +265,7 @@ def _statements_on(
     """
     for candidate in candidates:
         sentence = candidate.quoted
-        if _ROW.match(sentence.text) or _LIMITED.search(sentence.text) or not _is_statement(sentence.text):
+        if ROW.match(sentence.text) or _LIMITED.search(sentence.text) or not _is_statement(sentence.text):
             continue
         first = _clauses(sentence.text)[:1]
         for clause in first:

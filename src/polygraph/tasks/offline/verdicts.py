@@ -9,9 +9,10 @@ are compared only if one clause for each states one date or one quantity of the 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from polygraph.tasks.offline.sentences import ROW, Candidate, QuotedSentence
-from polygraph.text.quantities import Date, Quantity, dates, quantities
+from polygraph.text.quantities import NUMBER_WORDS, Date, Quantity, dates, quantities
 from polygraph.text.words import STOP_WORDS, content_stems, question_names, stem, words
 
 
@@ -41,6 +42,9 @@ _LIMITED = re.compile(
 """Words that make a statement hold only in part, or for somebody only."""
 _ABSOLUTE = re.compile(r"\b(?:all|every|each|always|any|only|most|not|never|no|or)\b|n['’]t\b", re.IGNORECASE)
 """Words of a question that ask for more than one clause states."""
+_MUTUAL = re.compile(
+    r"\b(?:related|married|engaged|divorced|connected|linked|friends|neighbours|cousins|siblings)\b", re.IGNORECASE
+)
 _CLAUSE = re.compile(
     r";|,?\s+(?:but|although|though|while|whereas|because|since|so that|however|and then)\s+|"
     r",\s+(?:and|which|who|where|so)\s+"
@@ -134,7 +138,8 @@ def _yes_or_no(question: str, candidates: Sequence[Candidate]) -> Verdict | None
             if (
                 not set(numbers) <= held
                 or _LIMITED.search(text)
-                or not _same_order(names, clause)
+                or not (_same_order(names, clause) or _is_mutual(question, clause))
+                or not _counted(question) <= _counted(clause)
                 or not _same_time(question, clause)
             ):
                 return None  # a case that is close, and not clear
@@ -170,6 +175,23 @@ def _same_order(names: Sequence[str], clause: str) -> bool:
     order = [stem(word) for word in words(clause)]
     places = [order.index(name) for name in dict.fromkeys(names) if name in order]
     return places == sorted(places)
+
+
+def _is_mutual(question: str, clause: str) -> bool:
+    """Return whether both speak of a relation that holds in either direction: who is named first does not matter."""
+    return bool({w.casefold() for w in _MUTUAL.findall(question)} & {w.casefold() for w in _MUTUAL.findall(clause)})
+
+
+def _counted(text: str) -> set[tuple[str, str]]:
+    """Return what numbers count in a text: each number as it is written, with the stem of the word behind it.
+
+    Numbers of four digits are years.
+    """
+    return {
+        (word, stem(after))
+        for word, after in pairwise(words(text))
+        if word in NUMBER_WORDS or (word.isdecimal() and len(word) != 4)
+    }
 
 
 def _which_of_two(ask: str, a: str, b: str, candidates: Sequence[Candidate]) -> Verdict | None:

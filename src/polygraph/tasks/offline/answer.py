@@ -230,7 +230,7 @@ def _similar(
 _QUANTITY_GAIN = 2.0
 """In logits, of a sentence that holds the date or number asked for."""
 _PERMISSION_GAIN = 1.5
-"""In logits, of a sentence that allows or forbids, where it is asked what one may do: the rule comes before its penalty."""
+"""In logits, of a sentence that allows or forbids, where it is asked what one may do: a rule comes before its penalty."""
 _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
     # The question's wording, what an answering sentence then usually holds, and the gain in logits.
     (
@@ -259,12 +259,12 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
     ),
     (
         re.compile(
-            r"^\W*(?:may|can|could|must|should|am|is it|are we|do|does)\b.{0,40}?\b(?:i|we|you|one|allowed|permitted)\b",
+            r"^\W*(?:may|can|could|must|should|am|is it|are we|do)\b.{0,40}?\b(?:i|we|you|one|allowed|permitted)\b",
             re.I,
         ),
         re.compile(
-            r"\b(?:(?:may|must|shall|should|can) (?:not|only)|cannot|(?:not|never|only|is|are|be) (?:allowed|permitted)|"
-            r"forbidden|prohibited|banned|do not|no \w+ (?:is|are|may))\b|n['’]t\b",
+            r"\b(?:(?:may|must|shall|should|can) (?:not|only)|cannot|(?:not|never|only|is|are|be) "
+            r"(?:allowed|permitted)|forbidden|prohibited|banned|do not|no \w+ (?:is|are|may))\b|n['’]t\b",
             re.I,
         ),
         _PERMISSION_GAIN,

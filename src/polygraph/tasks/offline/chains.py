@@ -100,7 +100,9 @@ class _Texts:
     def leads_to(self, i: int, below: int) -> bool:
         """Tell whether a sentence names the title of another, and holds a word of the question that this one lacks."""
         missing = self._wanted - self.candidates[below].terms
-        return not missing.isdisjoint(content_stem_set(self.candidates[i].quoted.text)) and self.names(i, below)
+        return not missing.isdisjoint(content_stem_set(self.candidates[i].quoted.text)) and self.names(
+            i, below
+        )
 
     def names(self, i: int, below: int) -> bool:
         """Tell whether a sentence holds the title of another.

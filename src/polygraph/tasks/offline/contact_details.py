@@ -20,7 +20,9 @@ _KINDS = (
         re.compile(r"(?<![\d:.,£$€-])(?!\d{4}-\d\d|\d{4} \d\d:)\+?(?:\(?\d\)?[\s/.-]{0,2}){6,}(?![:\d])"),
     ),
 )
-_OWN_WORDS = frozenset(content_stems("e-mail email mail address addresses telephone phone mobile fax number numbers"))
+_OWN_WORDS = frozenset(
+    content_stems("e-mail email mail address addresses telephone phone mobile fax number numbers")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,7 +116,9 @@ def _beside(role: str) -> Callable[[str], bool]:
         cells = [cell.strip() for cell in _CELL.findall(text)]
         with_role = [bool(said.search(cell)) for cell in cells]
         return any(with_role) and any(
-            _ONLY_NAME.fullmatch(cell) for cell, has_role in zip(cells, with_role, strict=True) if not has_role
+            _ONLY_NAME.fullmatch(cell)
+            for cell, has_role in zip(cells, with_role, strict=True)
+            if not has_role
         )
 
     return test

@@ -179,12 +179,10 @@ def with_sentence_before(
                 for each in chosen
             )
         ):
-            sentence = replace(
-                sentence,
-                text=f"{before.quoted.text} {sentence.text}",
-                span=replace(span, start=first.start),
-            )
-        found.append(sentence)
+            both = f"{before.quoted.text} {sentence.text}"
+            found.append(replace(sentence, text=both, span=replace(span, start=first.start)))
+        else:
+            found.append(sentence)
     return found
 
 

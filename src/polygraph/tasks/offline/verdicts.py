@@ -43,7 +43,8 @@ _LIMITED = re.compile(
 _ABSOLUTE = re.compile(r"\b(?:all|every|each|always|any|only|most|not|never|no|or)\b|n['’]t\b", re.IGNORECASE)
 """Words of a question that ask for more than one clause states."""
 _MUTUAL = re.compile(
-    r"\b(?:related|married|engaged|divorced|connected|linked|friends|neighbours|cousins|siblings)\b", re.IGNORECASE
+    r"\b(?:related|married|engaged|divorced|connected|linked|friends|neighbours|cousins|siblings)\b",
+    re.IGNORECASE,
 )
 _CLAUSE = re.compile(
     r";|,?\s+(?:but|although|though|while|whereas|because|since|so that|however|and then)\s+|"
@@ -179,7 +180,9 @@ def _same_order(names: Sequence[str], clause: str) -> bool:
 
 def _is_mutual(question: str, clause: str) -> bool:
     """Return whether both speak of a relation that holds in either direction: who is named first does not matter."""
-    return bool({w.casefold() for w in _MUTUAL.findall(question)} & {w.casefold() for w in _MUTUAL.findall(clause)})
+    return bool(
+        {w.casefold() for w in _MUTUAL.findall(question)} & {w.casefold() for w in _MUTUAL.findall(clause)}
+    )
 
 
 def _counted(text: str) -> set[tuple[str, str]]:

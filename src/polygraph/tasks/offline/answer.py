@@ -230,7 +230,7 @@ def _similar(
 _QUANTITY_GAIN = 2.0
 """In logits, of a sentence that holds the date or number asked for."""
 _PERMISSION_GAIN = 1.5
-"""In logits, of a sentence that allows or forbids, where it is asked what one may do: a rule comes before its penalty."""
+"""In logits, of a sentence that allows or forbids, where it is asked what one may do: the penalty comes behind it."""
 _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
     # The question's wording, what an answering sentence then usually holds, and the gain in logits.
     (

@@ -29,6 +29,7 @@ from polygraph.tasks.offline.sentences import (
     Passage,
     QuotedSentence,
     candidate_sentences,
+    in_reading_order,
     overlap,
     similarities,
     term_weights,
@@ -190,7 +191,7 @@ def _answer(
     shown = without_overlaps(candidates, chained)[:most]
     quoted = [replace(candidates[i].quoted, score=scores.get(i, round(likely[i], 4))) for i in shown]
     return ExtractiveAnswer(
-        sentences=tuple(with_sentence_before(quoted, sentences, asked)),
+        sentences=tuple(in_reading_order(with_sentence_before(quoted, sentences, asked))),
         note=_other_states(shown, ordered.behind, candidates),
         logit=logit,
     )

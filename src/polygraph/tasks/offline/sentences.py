@@ -186,6 +186,23 @@ def with_sentence_before(
     return found
 
 
+def in_reading_order(chosen: Sequence[QuotedSentence]) -> list[QuotedSentence]:
+    """Exchange neighbours of an answer of which the second stands directly before the first in its document.
+
+    So a rule comes before its penalty, whichever of both is rated higher. Rows of a table keep their order.
+    """
+    found = list(chosen)
+    for n in range(len(found) - 1):
+        first, second = found[n], found[n + 1]
+        if (
+            first.span.document == second.span.document
+            and 0 <= first.span.start - second.span.end <= _PARAGRAPH_GAP
+            and not (ROW.match(first.text) or ROW.match(second.text))
+        ):
+            found[n], found[n + 1] = second, first
+    return found
+
+
 def _after_mark(text: str, start: int, end: int, *, is_english: bool) -> int:
     """Return where a sentence begins behind the mark of a list item, a heading or a quoted line, and behind markup."""
     mark = (_NUMBERED if is_english else _MARK).match(text, start, end)

@@ -140,7 +140,7 @@ def _yes_or_no(question: str, candidates: Sequence[Candidate]) -> Verdict | None
                 not set(numbers) <= held
                 or _LIMITED.search(text)
                 or not (_same_order(names, clause) or _is_mutual(question, clause))
-                or not _counted(question) <= _counted(clause)
+                or _counts_differ(question, clause)
                 or not _same_time(question, clause)
             ):
                 return None  # a case that is close, and not clear
@@ -185,16 +185,19 @@ def _is_mutual(question: str, clause: str) -> bool:
     )
 
 
-def _counted(text: str) -> set[tuple[str, str]]:
-    """Return what numbers count in a text: each number as it is written, with the stem of the word behind it.
+def _counts_differ(question: str, clause: str) -> bool:
+    """Return whether a clause counts what the question counts, and with other numbers only."""
+    asked, stated = _counted(question), _counted(clause)
+    return any(noun in stated and number not in stated[noun] for noun in asked for number in asked[noun])
 
-    Numbers of four digits are years.
-    """
-    return {
-        (word, stem(after))
-        for word, after in pairwise(words(text))
-        if word in NUMBER_WORDS or (word.isdecimal() and len(word) != 4)
-    }
+
+def _counted(text: str) -> dict[str, set[str]]:
+    """Return the numbers directly before each word, by its stem, as they are written; four digits are a year."""
+    found: dict[str, set[str]] = {}
+    for word, after in pairwise(words(text)):
+        if word in NUMBER_WORDS or (word.isdecimal() and len(word) != 4):
+            found.setdefault(stem(after), set()).add(word)
+    return found
 
 
 def _which_of_two(ask: str, a: str, b: str, candidates: Sequence[Candidate]) -> Verdict | None:

@@ -168,7 +168,9 @@ def _answer(
         rated: dict[int, float] = {}
         scores = {i: round(similar[i] + _KIND_WEIGHT * (gains[i] + holders[i]), 4) for i in kept}
     else:
-        logits = _read(question, models, models.reranker, [candidates[i].context for i in kept])
+        # Whose office, task or number something is, a row says by itself.
+        texts = [(states and candidates[i].alone) or candidates[i].context for i in kept]
+        logits = _read(question, models, models.reranker, texts)
         rated = {i: each + holders[i] for i, each in zip(kept, logits, strict=True)}
         logit, margin = max(rated.values()), _LOGIT_MARGIN
         if logit < refuse_below:

@@ -24,6 +24,7 @@ _TRIED = 3
 _MAX_PAIRS = 8
 """Pairs that the cross-encoder reads for one sentence."""
 _MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
+_PRONOUN = re.compile(r"\b(?:he|she|it|they|his|her|its|their|him|them)\b", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
 
 Read = Callable[[list[str]], Sequence[float]]
@@ -42,7 +43,8 @@ def chain_sentences(
     """Put beside a chosen sentence the one that a title or name links it to, in the order of reading.
 
     A sentence that names the title of another passage comes before a sentence of that passage; before a chosen one,
-    only if it holds a word of the question that the chosen one and its context do not. Where no title links,
+    only if it holds a word of the question that the chosen one and its context do not, or if that one holds a pronoun
+    that may stand for its title. Where no title links,
     a name in few documents does, but only if both sentences together answer better than the better one alone. What the
     question names itself links nothing.
 
@@ -98,11 +100,16 @@ class _Texts:
         return len(name) >= _MIN_CHARACTERS + 2 and name not in self.asked
 
     def leads_to(self, i: int, below: int) -> bool:
-        """Tell whether a sentence names the title of another, and holds a word of the question that this one lacks."""
+        """Tell whether a sentence names the title of another, and is of use before it.
+
+        It is if it holds a word of the question that the other and its context lack, or if the other may speak of its
+        title as "she" or "it".
+        """
         missing = self._wanted - self.candidates[below].terms
-        return not missing.isdisjoint(content_stem_set(self.candidates[i].quoted.text)) and self.names(
-            i, below
+        is_of_use = not missing.isdisjoint(content_stem_set(self.candidates[i].quoted.text)) or bool(
+            _PRONOUN.search(self.candidates[below].quoted.text)
         )
+        return is_of_use and self.names(i, below)
 
     def names(self, i: int, below: int) -> bool:
         """Tell whether a sentence holds the title of another.

@@ -76,6 +76,8 @@ class Candidate:
     cross-encoder reads."""
     terms: frozenset[str]
     """Content words of `context` without the heading: they weigh in every sentence below it."""
+    alone: str = ""
+    """`context` of a row of a table without the row before it, which is about something else; empty for a sentence."""
     is_heading: bool = False
     """Whether it is the heading of its document or of a section: it says what the text is about, and states nothing."""
     date: Date | None = None
@@ -112,12 +114,11 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
             shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
             if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
                 seen.add(shown.casefold())
-                # The title stands there already, and a row says nothing about the next one.
-                is_alone = passage.title.casefold().startswith(before.casefold()) or (
-                    ROW.match(text) and ROW.match(before)
-                )
+                # The title stands there already.
+                is_alone = passage.title.casefold().startswith(before.casefold())
                 spoken = text if is_alone or len(before) >= _MAX_CHARACTERS else f"{before} {text}"
                 above = section if section not in (before, text) else ""
+                headings = [part for part in (passage.title, above) if part]
                 begin = before_start if is_joined else start
                 found.append(
                     Candidate(
@@ -128,7 +129,8 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                             score=0.0,
                         ),
                         title=passage.title,
-                        context=". ".join(part for part in (passage.title, above, spoken) if part),
+                        context=". ".join([*headings, spoken]),
+                        alone=". ".join([*headings, text]) if ROW.match(text) else "",
                         terms=frozenset(content_stems(f"{passage.title}. {spoken}")),
                         is_heading=_is_heading(chunk.text[first:stop], passage),
                         date=date,

@@ -231,7 +231,7 @@ def test_a_passage_that_begins_within_a_section_stands_below_its_heading():
     assert found["Oars cost two pounds."].context == "Rules. Boats. Oars cost two pounds."
 
 
-def test_a_row_is_judged_without_the_one_before_it():
+def test_a_row_can_be_judged_without_the_one_before_it():
     found = contexts("Name: Ana; Task: boats; Since: 2021.\nName: Ben; Task: pier; Since: 2022.")
     assert (
         found["Name: Ben; Task: pier; Since: 2022."].context == "Rules. Name: Ben; Task: pier; Since: 2022."

@@ -64,6 +64,14 @@ def test_a_sentence_that_holds_all_words_of_the_question_needs_none_before_it():
     ]  # the title says director
 
 
+def test_a_sentence_that_says_she_comes_after_one_that_names_its_title():
+    says = ("Ada Finch", "For two years she kept the bees.")
+    assert chained("Who kept the bees?", [1], FILM, says) == [FILM[1], says[1]]
+    assert chained("Who kept the bees?", [1], FILM, ("Ada Finch", "Finch kept the bees alone.")) == [
+        "Finch kept the bees alone."
+    ]
+
+
 def test_a_line_of_the_head_of_a_mail_is_no_link_by_name():
     said = ("Log", "The lamp play was directed by Finch.")
     mail = ("Mail", "To: Finch and the others of the lamp play")

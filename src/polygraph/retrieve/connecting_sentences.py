@@ -13,7 +13,7 @@ from polygraph.retrieve.citations import cite
 from polygraph.retrieve.evidence import passages_of
 from polygraph.retrieve.steps import entities_in_question
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.offline.sentences import Candidate, candidate_sentences
+from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate, candidate_sentences
 from polygraph.tasks.offline.verdicts import asks_for_verdict
 from polygraph.text.quantities import is_time
 from polygraph.text.words import content_stem_set, words
@@ -102,7 +102,9 @@ class _Passages:
     def __init__(self, chunks: Sequence[Chunk], index: Snapshot) -> None:
         self.chunks = {chunk.id: chunk for chunk in chunks}
         passages = passages_of([chunk.id for chunk in chunks], index, read=chunks) if chunks else []
-        self.sentences = [c for c in candidate_sentences(passages) if not c.is_heading]
+        self.sentences = [
+            c for c in candidate_sentences(passages) if not (c.is_heading or MAIL_HEADER.match(c.quoted.text))
+        ]
 
 
 def _shared_chunks(a: _Thing, b: _Thing, retrieval: Retrieval, index: Snapshot) -> list[Chunk]:

@@ -22,7 +22,7 @@ from polygraph.models.protocols import Reranker
 from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
 from polygraph.tasks.offline.contact_details import asked_contact_detail
 from polygraph.tasks.offline.recency import newest_first
-from polygraph.tasks.offline.roles import asks_for_present_holder, role_test
+from polygraph.tasks.offline.roles import asks_for_present_holder, asks_for_task, role_test
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
     Candidate,
@@ -172,6 +172,9 @@ def _answer(
         texts = [(states and candidates[i].alone) or candidates[i].context for i in kept]
         logits = _read(question, models, models.reranker, texts)
         rated = {i: each + holders[i] for i, each in zip(kept, logits, strict=True)}
+        if asks_for_task(question):
+            # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?".
+            rated |= {i: max(each, refuse_below) for i, each in rated.items() if holders[i]}
         logit, margin = max(rated.values()), _LOGIT_MARGIN
         if logit < refuse_below:
             return _refused("no sentence of the passages found answers the question")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from polygraph.records import Span
-from polygraph.tasks.offline.sentences import Candidate
+from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate
 from polygraph.text.quantities import is_time
 from polygraph.text.words import content_stem_set, question_names, words
 
@@ -23,7 +23,6 @@ _TRIED = 3
 """Sentences of the passage that a link leads to, the likeliest first."""
 _MAX_PAIRS = 8
 """Pairs that the cross-encoder reads for one sentence."""
-_MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|his|her|its|their|him|them)\b", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
 
@@ -122,8 +121,8 @@ class _Texts:
         return title in self.lines[i] and (not is_one_word or written in self.candidates[i].quoted.text)
 
     def is_mail_header(self, i: int) -> bool:
-        """Tell whether a sentence is a line of the head of a mail, which states nothing."""
-        return _MAIL_HEADER.match(self.candidates[i].quoted.text) is not None
+        """Tell whether a sentence is a line of the head of a mail."""
+        return MAIL_HEADER.match(self.candidates[i].quoted.text) is not None
 
     def likeliest(self, positions: Sequence[int]) -> list[int]:
         """Return the few that are most likely to answer, ties by position."""

@@ -29,8 +29,9 @@ _ASKS_FOR_TASK = re.compile(
     re.IGNORECASE,
 )
 _TASK = re.compile(
-    r"\b(?:in charge of|responsible for|looks? after|takes? care of|runs?|manages?|leads?|heads?|handle[sd]?|oversees?|"
-    r"organi[sz]e[sd]?|coordinates?|deals? with|see to|sees to|contact)\b",
+    r"\b(?:in charge of|responsible for|looks? after|takes? care of|manages?|handles?|oversees?|organi[sz]es?|"
+    r"coordinates?|deals? with|(?:runs?|leads?|heads?) (?:the|our|this|its)|"
+    r"(?:handled|managed|overseen|organi[sz]ed|looked after|run|led) by)\b",
     re.IGNORECASE,
 )
 """Words of a sentence that say whose task something is."""
@@ -78,6 +79,15 @@ def asks_for_present_holder(question: str) -> bool:
     """
     is_past = re.match(r"\W*who\s+(?:was|were)\b", question, re.IGNORECASE)
     return not is_past and role_test(question) is not None
+
+
+def asks_for_task(question: str) -> bool:
+    """Return whether a question asks who is in charge of something.
+
+    >>> asks_for_task("Who looks after the boats?"), asks_for_task("Who is the boatman?")
+    (True, False)
+    """
+    return _ASKS_FOR_TASK.match(question) is not None
 
 
 def _task_test(task: str) -> Callable[[Candidate], bool] | None:

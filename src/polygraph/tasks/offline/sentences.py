@@ -34,6 +34,8 @@ _NUMBERED = re.compile(rf"{_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
 """Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
 ROW = re.compile(r"[^;]{1,80}: [^;]*; [^;]{1,80}: ")
 """Beginning of a row of a table: two cells behind the names of their columns."""
+MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
+"""Beginning of a line of the head of a mail, which states nothing."""
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
 _PARAGRAPH_GAP = 2

@@ -261,6 +261,13 @@ def test_where_it_is_asked_what_one_may_do_a_sentence_that_forbids_gains():
     assert _kind_gain("Who lit the lamp?", "A lamp may not be lit there.") == 0
 
 
+def test_a_clear_statement_of_a_task_is_not_refused_whatever_the_cross_encoder_says():
+    text = "The boatman, Ana Ruiz, looks after oars and sails. The oars are grey."
+    found = chosen("Who is in charge of the oars?", text, reranker=Judge("zinc", otherwise=-6.0))
+    assert [s.text for s in found.sentences] == ["The boatman, Ana Ruiz, looks after oars and sails."]
+    assert chosen("Who painted the oars?", text, reranker=Judge("zinc", otherwise=-6.0)).refused_because
+
+
 # --- contact details ---------------------------------------------------------------------------------------
 
 PORTER = "The porter is Ana Ruiz, telephone 01632 960 417. She came on 2021-05-01 at 10:00."

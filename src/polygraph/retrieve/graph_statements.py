@@ -112,9 +112,14 @@ def _cited_apart(
         of them has nothing to cite.
     """
     spans = sentence_spans(text)
-    found = [supporting_sentence(text[a:b], item, chunks) for a, b in spans] if len(spans) > 1 else []
+    if len(spans) < 2:
+        return None
+    # The names of the title are not said by the first sentence.
+    said = [text[a:b] for a, b in spans]
+    said[0] = said[0].partition(": ")[2] or said[0]
+    found = [supporting_sentence(each, item, chunks) for each in said]
     places = [place for place in found if place is not None]
-    if not found or len(places) < len(found) or len({(c.id, start) for c, start, _ in places}) < len(found):
+    if len(places) < len(found) or len({(c.id, start) for c, start, _ in places}) < len(found):
         return None
     return " ".join(f"{text[a:b]} [{n}]" for a, b in spans), places
 

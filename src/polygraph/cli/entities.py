@@ -16,14 +16,30 @@ if TYPE_CHECKING:
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()
-entities_app: typer.Typer = typer.Typer(no_args_is_help=True)
-app.add_typer(entities_app, name="entities", help="List entities, see why names are one, and correct it.")
+entities_app: typer.Typer = typer.Typer(invoke_without_command=True)
+app.add_typer(entities_app, name="entities")
 
 LimitOption = Annotated[Optional[int], typer.Option("--limit", metavar="N", help="Show at most N.")]
 _LISTED = 20
 """Entities that are listed if no limit is given."""
 _DOCUMENTS = 5
 """Documents of an entity that are named."""
+
+
+@entities_app.callback()
+def entities(
+    context: typer.Context,
+    index: IndexOption = None,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List entities, see why names are one, and correct it. Without a command, lists the most mentioned."""
+    if context.invoked_subcommand is None:
+        list_(index=index, limit=_LISTED if limit is None else limit, as_json=as_json)
+    elif index is not None or limit is not None or as_json:
+        raise typer.BadParameter(
+            f"options belong behind the command: polygraph entities {context.invoked_subcommand} …"
+        )
 
 
 @entities_app.command(name="list")

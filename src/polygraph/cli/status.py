@@ -331,7 +331,6 @@ def _show_notes(found: dict[str, Any]) -> None:
         show.out.print(f"note: {note}", style="yellow", markup=False)
     if not_in_graph := show.not_in_graph(found["counts"]):
         show.out.print(f"{not_in_graph}; see: polygraph entities lost", style="yellow")
-    if found["unread"]:
-        show.out.print(
-            f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow"
-        )
+    if n_unread := len(found["unread"]):
+        were = "file was" if n_unread == 1 else "files were"
+        show.out.print(f"{n_unread} {were} not read; see: polygraph status --failed", style="yellow")

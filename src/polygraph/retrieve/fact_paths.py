@@ -2,8 +2,8 @@
 
 GRAFT names the display of such paths as future work. A path begins at an entity that the question names, or else at the
 entities nearest to the question by cosine, and follows relations of the graph. Its last fact is the one that the cited
-passage states and that shares most words with the quote; if the passage states none, the path ends at an entity that
-the passage mentions.
+passage states and that shares most words with the quote; if the passage states none, or none that a chain leads to,
+the path ends at an entity that the passage mentions.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -101,8 +101,13 @@ def fact_paths(
         mentioned[c.chunk] if fact is None else frozenset((fact.source, fact.target))
         for c, fact in zip(citations, stated, strict=True)
     ]
-    parents = _search(starts, targets, index)
+    passages = [mentioned[c.chunk] for c in citations]
+    parents = _search(starts, [*targets, *passages], index)
     reached = [next((v for v in parents if v in rows), None) for rows in targets]
+    for n, end in enumerate(reached):
+        if end is None:
+            # The fact hangs together with nothing of the question; the passage may still mention an entity of it.
+            reached[n], stated[n] = next((v for v in parents if v in passages[n]), None), None
     paths = _Paths(index, texts, parents, {v for v in reached if v is not None})
     return tuple(
         paths.path(citation, end, fact, bool(named))

@@ -64,6 +64,8 @@ def list_themes(
     lines: list[str] = []
     citations: list[Citation] = []
     quoted: set[str] = set()
+    quoted_of: list[Chunk] = []
+    """For each point the chunk of its best sentence."""
     for n, item in enumerate(evidence, 1):
         if only_summaries and not is_about_the_whole(item):
             continue
@@ -82,15 +84,44 @@ def list_themes(
             quoted.add(said)
             title = titles.get(chunk.document, chunk.document)
             text = said if said.startswith(title) else f"{title}: {said}"
-        cited = [c.document for c in citations]
-        if any(c.chunk == chunk.id for c in citations) or cited.count(chunk.document) >= _THEMES_PER_DOCUMENT:
+        if any(c.id == chunk.id for c in quoted_of) or (
+            sum(c.document == chunk.document for c in quoted_of) >= _THEMES_PER_DOCUMENT
+        ):
             continue
+        quoted_of.append(chunk)
         n_about = len({span.document for span in item.spans})
-        lines.append(f"- {text} ({n_about} of {n_documents} {_documents(n_documents)}) [{n}]")
-        citations.append(cite(n, chunk, start, end, titles))
+        about = f"({n_about} of {n_documents} {_documents(n_documents)})"
+        if (apart := _cited_apart(text, n, item, chunks)) is not None:
+            lines.append(f"- {apart[0]} {about}")
+            citations += [cite(n, *place, titles) for place in apart[1]]
+        else:
+            lines.append(f"- {text} {about} [{n}]")
+            citations.append(cite(n, chunk, start, end, titles))
         if len(lines) == _THEMES:
             break
     return GraphStatements(lines=tuple(lines), citations=tuple(citations))
+
+
+def _cited_apart(
+    text: str, n: int, item: Evidence, chunks: Mapping[str, Chunk]
+) -> tuple[str, list[tuple[Chunk, int, int]]] | None:
+    """Put a mark behind each of several sentences of a point, where each has a sentence of its own to cite.
+
+    Returns:
+        The text with its marks, and what each cites as `supporting_sentence`; None if there is one sentence, or if one
+        of them has nothing to cite.
+    """
+    spans = sentence_spans(text)
+    if len(spans) < 2:
+        return None
+    # The names of the title are not said by the first sentence.
+    said = [text[a:b] for a, b in spans]
+    said[0] = said[0].partition(": ")[2] or said[0]
+    found = [supporting_sentence(each, item, chunks) for each in said]
+    places = [place for place in found if place is not None]
+    if len(places) < len(found) or len({(c.id, start) for c, start, _ in places}) < len(found):
+        return None
+    return " ".join(f"{text[a:b]} [{n}]" for a, b in spans), places
 
 
 def _best_sentence(item: Evidence, chunks: Mapping[str, Chunk]) -> tuple[Chunk, int, int] | None:

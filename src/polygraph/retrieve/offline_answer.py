@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from polygraph.models import Models
 from polygraph.records import Citation, Evidence, Retrieval
 from polygraph.retrieve.citations import cite
+from polygraph.retrieve.connecting_sentences import answer_connection
 from polygraph.retrieve.evidence import passages_of
 from polygraph.retrieve.graph_statements import (
     GraphStatements,
@@ -42,13 +43,15 @@ def refusal(reason: str) -> CitedText:
 def answer_offline(
     question: str, retrieval: Retrieval, index: Snapshot, models: Models
 ) -> tuple[CitedText, Retrieval]:
-    """Answer with what a table of the documents answers by rule, else with sentences of the documents.
+    """Answer by rule from a table or with what connects two names, else with sentences of the documents.
 
     Returns:
-        The answer, and the retrieval with the rows of the table among its evidence.
+        The answer, and the retrieval with the rows of the table, or the passages that connect, among its evidence.
     """
     if (tabular := answer_from_index(question, retrieval, index)) is not None:
         return CitedText(text=tabular.text, citations=tabular.citations), tabular.retrieval
+    if (connection := answer_connection(question, retrieval, index, models)) is not None:
+        return CitedText(text=connection.text, citations=connection.citations), connection.retrieval
     return _extract(question, retrieval, index, models), retrieval
 
 

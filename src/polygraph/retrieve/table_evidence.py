@@ -1,24 +1,19 @@
 """Answers from the tables of the documents that were retrieved, with the rows that they rest on as evidence."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from polygraph.prompts import neutralize
 from polygraph.records import Chunk, Citation, Retrieval
+from polygraph.retrieve.added_chunks import with_chunks
 from polygraph.retrieve.citations import cite
-from polygraph.retrieve.steps import ordered_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answers.table_answer import NamedTable, answer_from_tables
-from polygraph.text.tokens import count_tokens
 
 _DOCUMENTS = 20
 """Documents whose tables are asked: those of the evidence, then those of the ranking."""
 _RANKED_CHUNKS = 50
 _CITED_ROWS = 10
 """Rows that are cited; an answer may rest on more."""
-_ADDED_CHUNKS = 5
-"""Chunks of cited rows that are added to the evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +51,9 @@ def answer_from_index(question: str, retrieval: Retrieval, index: Snapshot) -> T
     for start, end in answer.spans[:_CITED_ROWS]:
         chunk = chunks[max(0, bisect_right(starts, start) - 1)]
         cited.append((chunk, start - chunk.start, min(end, chunk.end) - chunk.start))
-    retrieval, numbers = _with_chunks(retrieval, [chunk for chunk, _, _ in cited], index)
+    retrieval, numbers = with_chunks(
+        retrieval, [chunk for chunk, _, _ in cited], "rows of the table that answers", index
+    )
     cited = [each for each in cited if each[0].id in numbers]
     if not cited:
         return None
@@ -72,28 +69,3 @@ def _documents(retrieval: Retrieval, index: Snapshot) -> list[str]:
         ranked = index.chunks_by_id(retrieval.ranking[:_RANKED_CHUNKS])
         documents |= dict.fromkeys(chunk.document for chunk in ranked)
     return list(documents)[:_DOCUMENTS]
-
-
-def _with_chunks(
-    retrieval: Retrieval, chunks: Sequence[Chunk], index: Snapshot
-) -> tuple[Retrieval, dict[str, int]]:
-    """Add chunks to the evidence, as far as they are no part of it, and return the number of each."""
-    numbers: dict[str, int] = {}
-    for n, item in enumerate(retrieval.evidence, 1):
-        for span in item.spans:
-            numbers.setdefault(span.chunk, n)
-    distinct = {chunk.id: chunk for chunk in chunks}
-    missing = [chunk for chunk in distinct.values() if chunk.id not in numbers][:_ADDED_CHUNKS]
-    if missing:
-        whys = {chunk.id: "rows of the table that answers" for chunk in missing}
-        added = ordered_chunks(missing, whys, index)
-        n_items = len(retrieval.evidence) + len(added)
-        context = retrieval.context
-        for n, item in enumerate(added, len(retrieval.evidence) + 1):
-            numbers[item.spans[0].chunk] = n
-            context += f"\n\n[{n}] {neutralize(item.text, n_items=n_items)}"
-        n_tokens = retrieval.n_tokens + sum(count_tokens(item.text) for item in added)
-        retrieval = replace(
-            retrieval, evidence=(*retrieval.evidence, *added), context=context, n_tokens=n_tokens
-        )
-    return retrieval, {chunk.id: numbers[chunk.id] for chunk in chunks if chunk.id in numbers}

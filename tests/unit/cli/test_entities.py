@@ -41,6 +41,14 @@ def listed(run, *words):
     return json.loads(run("entities", *words, "--json"))
 
 
+def test_without_a_command_entities_are_listed(run):
+    assert run("entities") == run("entities", "list")
+    assert run("entities", "--limit", 1, "--json") == run("entities", "list", "--limit", 1, "--json")
+    found = RUN.invoke(app, ["entities", "--limit", "1", "list"])
+    assert found.exit_code == 2
+    assert "behind the command" in found.output
+
+
 def test_entities_are_listed_found_and_explained(run):
     found = listed(run, "list", "--limit", 2)
     assert len(found) == 2

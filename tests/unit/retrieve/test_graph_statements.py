@@ -34,3 +34,30 @@ def test_a_passage_is_a_point_of_an_overview_by_its_best_sentence():
         "- Orrin: The mill at Orrin was built by Ada Brook in 1871. (1 of 1 document) [1]",
     )
     assert found.citations[0].quote == "The mill at Orrin was built by Ada Brook in 1871."
+
+
+def test_each_sentence_of_a_point_cites_its_own():
+    text = "# Orrin\nThe mill at Orrin was built by Ada Brook. Ben Olsen sold the rope of the pier."
+    first, second = (
+        "The mill at Orrin was built by Ada Brook in 1871.",
+        "Ben Olsen sold the rope of the pier.",
+    )
+
+    class Two(Index):
+        documents_allowed = frozenset({"mill.md", "pier.md"})
+
+        def chunks_by_id(self, chunks):
+            texts = {"mill.md:0": first, "pier.md:0": second}
+            return [
+                Chunk(id=i, document=i[:-2], ordinal=0, start=0, end=60, text=texts[i], n_tokens=9)
+                for i in chunks
+            ]
+
+    spans = tuple(Span(d, f"{d}:0", 0, 60) for d in ("mill.md", "pier.md"))
+    item = Evidence(kind="report", id="1", text=text, score=1.0, spans=spans, why="")
+    found = list_themes([item], Two(), only_summaries=True)
+    assert found.lines == (
+        "- Orrin: The mill at Orrin was built by Ada Brook. [1] Ben Olsen sold the rope of the pier. [1] "
+        "(2 of 2 documents)",
+    )
+    assert [c.quote for c in found.citations] == [first, second]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from string import ascii_letters, digits
 
+from polygraph.text.quantities import is_time
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import ascii_splitter
 
@@ -35,6 +36,22 @@ _VERBS = frozenset({
     "lives", "includes",
 })
 # fmt: on
+_TIMES_OF_DAY = frozenset(
+    {
+        "morning",
+        "afternoon",
+        "evening",
+        "night",
+        "noon",
+        "midnight",
+        "today",
+        "yesterday",
+        "tomorrow",
+        "am",
+        "pm",
+    }
+)
+_ORDINAL = "stndrh"
 _ENDS = (".", "!", "?", "。", "！", "？", "؟", "।", "…")
 _CLOSERS = "\"'”’»)]*_"
 _OPENERS = "\"'“‘«([*_—–- "
@@ -179,15 +196,27 @@ def _is_legal(folded: str, words: Sequence[str]) -> bool:
 
 
 def name_likeness(name: str) -> float:
-    """Return how much a name looks like one, in (0, 1]: common words make poor titles.
+    """Return how much a name looks like one, in (0, 1]: common words make poor titles, and dates poorer ones.
 
-    >>> name_likeness("Halcyon"), name_likeness("old friend")
-    (1.0, 0.4)
+    >>> name_likeness("Halcyon"), name_likeness("old friend"), name_likeness("2024-07-01"), name_likeness("18 January")
+    (1.0, 0.4, 0.1, 0.1)
     """
+    if _is_time(name):
+        return 0.1
     fit = 1.0 if len(name) <= 40 else 0.5
     if name == name.lower() != name.upper() and not any(character.isdigit() for character in name):
         fit *= 0.4
     return fit
+
+
+def _is_time(name: str) -> bool:
+    """Tell whether a name is a date, a year, a number or a time of day, and nothing else."""
+    parts = _WORD.findall(name.casefold())
+    # Most names are none, and most of those show it by their first word.
+    return bool(parts) and all(
+        is_time(part) or part in _TIMES_OF_DAY or (part[:1].isdigit() and part.rstrip(_ORDINAL).isdigit())
+        for part in parts
+    )
 
 
 def end_sentence(text: str) -> str:

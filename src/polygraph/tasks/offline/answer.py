@@ -20,21 +20,25 @@ from polygraph.arrays import dot_rows
 from polygraph.models import Models
 from polygraph.models.protocols import Reranker
 from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
+from polygraph.tasks.offline.contact_details import asked_contact_detail
 from polygraph.tasks.offline.recency import newest_first
-from polygraph.tasks.offline.roles import role_test
+from polygraph.tasks.offline.roles import asks_for_present_holder, asks_for_task, role_test
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
     Candidate,
     Passage,
     QuotedSentence,
     candidate_sentences,
+    in_reading_order,
     overlap,
     similarities,
     term_weights,
+    with_sentence_before,
 )
 from polygraph.tasks.offline.verdicts import asks_for_verdict, find_verdict
 from polygraph.text.language import LANGUAGE_NAMES, detect_language, detect_question_language
 from polygraph.text.prose import join_list
+from polygraph.text.quantities import dates
 from polygraph.text.words import STOP_WORDS, content_stems, question_names, stem, words
 
 REFUSE_BELOW = 0.0
@@ -127,7 +131,7 @@ def _answer(
         listed = join_list([f"“{name}”" for name in missing])
         return _refused(f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
-    candidates = candidate_sentences(passages)
+    sentences = candidates = candidate_sentences(passages)
     telling = candidates
     if asks_for_verdict(question):
         if decided := find_verdict(question, candidates):
@@ -142,11 +146,15 @@ def _answer(
         for c in candidates
         if not c.is_heading and set(content_stems(c.quoted.text)) - asked
     ]
+    if (contact := asked_contact_detail(question)) is not None:
+        candidates = [c for c in candidates if contact.is_in(c)]
+        if not candidates:
+            return _refused(f"no sentence of the passages found holds {contact.name}")
     if not candidates:
         return _refused("the passages found hold no sentence that could answer")
     similar = _similar(question, candidates, weights, models)
-    states_role = role_test(question)
-    holders = [_ROLE_GAIN if states_role and states_role(c) else 0.0 for c in candidates]
+    states = role_test(question) if contact is None else contact.is_stated_in
+    holders = [_ROLE_GAIN if states and states(c) else 0.0 for c in candidates]
     gains = [_kind_gain(question, c.quoted.text) for c in candidates]
     # By the score without the cross-encoder's part.
     likely = [
@@ -160,13 +168,20 @@ def _answer(
         rated: dict[int, float] = {}
         scores = {i: round(similar[i] + _KIND_WEIGHT * (gains[i] + holders[i]), 4) for i in kept}
     else:
-        logits = _read(question, models, models.reranker, [candidates[i].context for i in kept])
+        # Whose office, task or number something is, a row says by itself.
+        texts = [(states and candidates[i].alone) or candidates[i].context for i in kept]
+        logits = _read(question, models, models.reranker, texts)
         rated = {i: each + holders[i] for i, each in zip(kept, logits, strict=True)}
+        if asks_for_task(question):
+            # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?".
+            rated |= {i: max(each, refuse_below) for i, each in rated.items() if holders[i]}
         logit, margin = max(rated.values()), _LOGIT_MARGIN
         if logit < refuse_below:
             return _refused("no sentence of the passages found answers the question")
         scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in rated.items()}
-    ordered = newest_first(question, candidates, scores, margin)
+    is_about_a_time = asks_for_present_holder(question) or bool(dates(question))
+    stating = [i for i in scores if holders[i]] if is_about_a_time else []
+    ordered = newest_first(question, candidates, scores, margin, stating)
     scores = dict(ordered.scores)
     n_chains, most = (2, _MAX_SENTENCES + 1) if asks_for_verdict(question) else (1, _MAX_SENTENCES)
     chained = chain_sentences(
@@ -179,10 +194,9 @@ def _answer(
         n_chains,
     )
     shown = without_overlaps(candidates, chained)[:most]
+    quoted = [replace(candidates[i].quoted, score=scores.get(i, round(likely[i], 4))) for i in shown]
     return ExtractiveAnswer(
-        sentences=tuple(
-            replace(candidates[i].quoted, score=scores.get(i, round(likely[i], 4))) for i in shown
-        ),
+        sentences=tuple(in_reading_order(with_sentence_before(quoted, sentences, asked))),
         note=_other_states(shown, ordered.behind, candidates),
         logit=logit,
     )
@@ -221,6 +235,8 @@ def _similar(
 
 _QUANTITY_GAIN = 2.0
 """In logits, of a sentence that holds the date or number asked for."""
+_PERMISSION_GAIN = 1.5
+"""In logits, of a sentence that allows or forbids, where it is asked what one may do: the penalty comes behind it."""
 _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
     # The question's wording, what an answering sentence then usually holds, and the gain in logits.
     (
@@ -246,6 +262,18 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
         re.compile(r"^\W*who(?:se|m)?\b", re.I),
         re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|^[A-Z][a-z]+ [A-Z]|\b(?:Mr|Mrs|Miss|Dr)\b"),
         1.0,
+    ),
+    (
+        re.compile(
+            r"^\W*(?:may|can|could|must|should|am|is it|are we|do)\b.{0,40}?\b(?:i|we|you|one|allowed|permitted)\b",
+            re.I,
+        ),
+        re.compile(
+            r"\b(?:(?:may|must|shall|should|can) (?:not|only)|cannot|(?:not|never|only|is|are|be) "
+            r"(?:allowed|permitted)|forbidden|prohibited|banned|do not|no \w+ (?:is|are|may))\b|n['’]t\b",
+            re.I,
+        ),
+        _PERMISSION_GAIN,
     ),
 )
 

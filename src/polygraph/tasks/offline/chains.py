@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from polygraph.records import Span
-from polygraph.tasks.offline.sentences import Candidate
+from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate
 from polygraph.text.quantities import is_time
-from polygraph.text.words import question_names, words
+from polygraph.text.words import content_stem_set, question_names, words
 
 MAX_LOSS = 2.0
 """How much lower than the better of its sentences the cross-encoder may rate two that a title links. The link itself
@@ -23,6 +23,7 @@ _TRIED = 3
 """Sentences of the passage that a link leads to, the likeliest first."""
 _MAX_PAIRS = 8
 """Pairs that the cross-encoder reads for one sentence."""
+_PRONOUN = re.compile(r"\b(?:he|she|it|they|his|her|its|their|him|them)\b", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
 
 Read = Callable[[list[str]], Sequence[float]]
@@ -40,7 +41,9 @@ def chain_sentences(
 ) -> list[int]:
     """Put beside a chosen sentence the one that a title or name links it to, in the order of reading.
 
-    A sentence that names the title of another passage comes before a sentence of that passage. Where no title links,
+    A sentence that names the title of another passage comes before a sentence of that passage; before a chosen one,
+    only if it holds a word of the question that the chosen one and its context do not, or if that one holds a pronoun
+    that may stand for its title. Where no title links,
     a name in few documents does, but only if both sentences together answer better than the better one alone. What the
     question names itself links nothing.
 
@@ -83,6 +86,7 @@ class _Texts:
     def __init__(self, question: str, candidates: Sequence[Candidate], likely: Sequence[float]) -> None:
         self.candidates, self.likely = candidates, likely
         self.asked = _line(question)
+        self._wanted = content_stem_set(question)
         self.lines = [_line(c.quoted.text) for c in candidates]
         self.titles = [_line(_IN_BRACKETS.sub("", c.title)) for c in candidates]
         self.below: dict[str, list[int]] = {}
@@ -94,6 +98,18 @@ class _Texts:
         """Tell whether a name may link sentences: it has some length, and the question does not hold it."""
         return len(name) >= _MIN_CHARACTERS + 2 and name not in self.asked
 
+    def leads_to(self, i: int, below: int) -> bool:
+        """Tell whether a sentence names the title of another, and is of use before it.
+
+        It is if it holds a word of the question that the other and its context lack, or if the other may speak of its
+        title as "she" or "it".
+        """
+        missing = self._wanted - self.candidates[below].terms
+        is_of_use = not missing.isdisjoint(content_stem_set(self.candidates[i].quoted.text)) or bool(
+            _PRONOUN.search(self.candidates[below].quoted.text)
+        )
+        return is_of_use and self.names(i, below)
+
     def names(self, i: int, below: int) -> bool:
         """Tell whether a sentence holds the title of another.
 
@@ -103,6 +119,10 @@ class _Texts:
         is_one_word = title.count(" ") == 2
         written = _IN_BRACKETS.sub("", self.candidates[below].title).strip()
         return title in self.lines[i] and (not is_one_word or written in self.candidates[i].quoted.text)
+
+    def is_mail_header(self, i: int) -> bool:
+        """Tell whether a sentence is a line of the head of a mail."""
+        return MAIL_HEADER.match(self.candidates[i].quoted.text) is not None
 
     def likeliest(self, positions: Sequence[int]) -> list[int]:
         """Return the few that are most likely to answer, ties by position."""
@@ -134,7 +154,7 @@ def _pairs_by_title(texts: _Texts, start: int) -> list[tuple[int, int]]:
         if title != own and texts.links(title) and texts.names(start, below[0]):
             pairs += [(start, i) for i in texts.likeliest(below)]
     if texts.links(own):
-        above = [i for i, title in enumerate(texts.titles) if title != own and texts.names(i, start)]
+        above = [i for i, title in enumerate(texts.titles) if title != own and texts.leads_to(i, start)]
         pairs += [(i, start) for i in texts.likeliest(above)]
     return _distinct(texts, pairs)
 
@@ -148,7 +168,7 @@ def _pairs_by_name(texts: _Texts, start: int) -> list[tuple[int, int]]:
         line = _line(name)
         if is_time(name) or not texts.links(line):
             continue
-        holds = [i for i, text in enumerate(texts.lines) if line in text]
+        holds = [i for i, text in enumerate(texts.lines) if line in text and not texts.is_mail_header(i)]
         documents = {texts.candidates[i].quoted.span.document for i in holds}
         if len(documents) <= _MAX_DOCUMENTS:
             others = [i for i in holds if texts.candidates[i].quoted.span.document != document]

@@ -1,11 +1,11 @@
-"""Which of several sentences comes first that say the same with other values: that of the newest document.
+"""Which of several sentences comes first that say the same with other values, or who holds an office: the newest.
 
 Prices, opening hours and offices change, and each state of them is in a document of its own. The day of a document is
 its date or, without one, a date in its title; when a file was written says nothing.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from polygraph.tasks.offline.sentences import Candidate
@@ -35,7 +35,11 @@ class Ordered:
 
 
 def newest_first(
-    question: str, candidates: Sequence[Candidate], scores: Mapping[int, float], margin: float
+    question: str,
+    candidates: Sequence[Candidate],
+    scores: Mapping[int, float],
+    margin: float,
+    holders: Collection[int] = (),
 ) -> Ordered:
     """Exchange the scores of sentences that say the same with other values, so that the newer ones come first.
 
@@ -49,6 +53,7 @@ def newest_first(
         scores: of some candidates by position.
         margin: sentences whose scores differ by more are not equal; twice as much if only values differ in them, since
             a cross-encoder rates one name above another.
+        holders: positions of sentences that state who holds the office asked for. They are equal in whatever words.
     """
     if _EARLIER.search(question):
         return Ordered(scores, {})
@@ -65,8 +70,11 @@ def newest_first(
         group = [
             j
             for j in left
-            if scores[j] >= scores[i] - (2 * margin if common[i] == common[j] else margin)
-            and _say_the_same(i, j, candidates, common, wanted)
+            if (
+                scores[j] >= scores[i] - (2 * margin if common[i] == common[j] else margin)
+                and _say_the_same(i, j, candidates, common, wanted)
+            )
+            or (i in holders and j in holders)
         ]
         for j in group:
             del left[j]

@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,14 @@ _LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
 _MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
 _NUMBERED = re.compile(rf"{_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
 """Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
+ROW = re.compile(r"[^;]{1,80}: [^;]*; [^;]{1,80}: ")
+"""Beginning of a row of a table: two cells behind the names of their columns."""
+MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
+"""Beginning of a line of the head of a mail, which states nothing."""
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
+_PARAGRAPH_GAP = 2
+"""Characters between sentences that stand together: white space, and no mark of a list."""
 _WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
 
 
@@ -68,9 +74,12 @@ class Candidate:
     title: str
     """Of the document."""
     context: str
-    """The title, the sentence before it and the sentence itself: the text that the cross-encoder reads."""
+    """The title, the heading of the section, the sentence before it and the sentence itself: the text that the
+    cross-encoder reads."""
     terms: frozenset[str]
-    """Content words of `context`."""
+    """Content words of `context` without the heading: they weigh in every sentence below it."""
+    alone: str = ""
+    """`context` of a row of a table without the row before it, which is about something else; empty for a sentence."""
     is_heading: bool = False
     """Whether it is the heading of its document or of a section: it says what the text is about, and states nothing."""
     date: Date | None = None
@@ -91,6 +100,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
         date = document_date(passage.date, passage.title)
         spans = sentence_spans(chunk.text, language=languages[chunk.document])
         before, before_start = "", 0
+        section = _section(passage)
         for first, stop in _with_lists(chunk.text, spans):
             start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
             end = min(stop, start + _MAX_CHARACTERS)
@@ -107,12 +117,10 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
             if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
                 seen.add(shown.casefold())
                 # The title stands there already.
-                is_known = not before or passage.title.casefold().startswith(before.casefold())
-                context = (
-                    f"{passage.title}. {text}"
-                    if is_known or len(before) >= _MAX_CHARACTERS
-                    else f"{passage.title}. {before} {text}"
-                )
+                is_alone = passage.title.casefold().startswith(before.casefold())
+                spoken = text if is_alone or len(before) >= _MAX_CHARACTERS else f"{before} {text}"
+                above = section if section not in (before, text) else ""
+                headings = [part for part in (passage.title, above) if part]
                 begin = before_start if is_joined else start
                 found.append(
                     Candidate(
@@ -123,13 +131,79 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                             score=0.0,
                         ),
                         title=passage.title,
-                        context=context,
-                        terms=frozenset(content_stems(context)),
+                        context=". ".join([*headings, spoken]),
+                        alone=". ".join([*headings, text]) if ROW.match(text) else "",
+                        terms=frozenset(content_stems(f"{passage.title}. {spoken}")),
                         is_heading=_is_heading(chunk.text[first:stop], passage),
                         date=date,
                     )
                 )
+            if heading := atx_heading(chunk.text[first:stop]):
+                is_title = passage.title.casefold().startswith(heading.casefold())
+                section = "" if is_title or len(heading) > _MAX_CHARACTERS else heading
             before, before_start = text, start
+    return found
+
+
+def _section(passage: Passage) -> str:
+    """Return the heading that a passage begins under, if its document says so and it is not the title."""
+    section = passage.chunk.metadata.get("section")
+    return section if isinstance(section, str) and section != passage.title else ""
+
+
+def with_sentence_before(
+    chosen: Sequence[QuotedSentence], candidates: Sequence[Candidate], asked: frozenset[str]
+) -> list[QuotedSentence]:
+    """Quote a sentence without a word of the question together with the one before it, if that one has some.
+
+    A cross-encoder reads both, and likes the second for what the first says.
+
+    Args:
+        chosen: of `candidates`, in the order of the answer.
+        candidates: from `candidate_sentences`.
+        asked: stems of the question.
+    """
+    places = {c.quoted.span: n for n, c in enumerate(candidates)}
+    found: list[QuotedSentence] = []
+    for sentence in chosen:
+        span, n = sentence.span, places[sentence.span]
+        before = candidates[n - 1] if n else None
+        if (
+            before is not None
+            and not before.is_heading
+            and (first := before.quoted.span).chunk == span.chunk
+            and 0 <= span.start - first.end <= _PARAGRAPH_GAP
+            and span.end - first.start <= _MAX_CHARACTERS
+            and asked.isdisjoint(content_stems(sentence.text))
+            and not asked.isdisjoint(content_stems(before.quoted.text))
+            and not any(
+                each.span.document == first.document
+                and first.start < each.span.end
+                and each.span.start < first.end
+                for each in chosen
+            )
+        ):
+            both = f"{before.quoted.text} {sentence.text}"
+            found.append(replace(sentence, text=both, span=replace(span, start=first.start)))
+        else:
+            found.append(sentence)
+    return found
+
+
+def in_reading_order(chosen: Sequence[QuotedSentence]) -> list[QuotedSentence]:
+    """Exchange neighbours of an answer of which the second stands directly before the first in its document.
+
+    So a rule comes before its penalty, whichever of both is rated higher. Rows of a table keep their order.
+    """
+    found = list(chosen)
+    for n in range(len(found) - 1):
+        first, second = found[n], found[n + 1]
+        if (
+            first.span.document == second.span.document
+            and 0 <= first.span.start - second.span.end <= _PARAGRAPH_GAP
+            and not (ROW.match(first.text) or ROW.match(second.text))
+        ):
+            found[n], found[n + 1] = second, first
     return found
 
 

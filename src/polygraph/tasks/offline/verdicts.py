@@ -9,9 +9,10 @@ are compared only if one clause for each states one date or one quantity of the 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from polygraph.tasks.offline.sentences import Candidate, QuotedSentence
-from polygraph.text.quantities import Date, Quantity, dates, quantities
+from polygraph.tasks.offline.sentences import ROW, Candidate, QuotedSentence
+from polygraph.text.quantities import NUMBER_WORDS, Date, Quantity, dates, quantities
 from polygraph.text.words import STOP_WORDS, content_stems, question_names, stem, words
 
 
@@ -41,6 +42,10 @@ _LIMITED = re.compile(
 """Words that make a statement hold only in part, or for somebody only."""
 _ABSOLUTE = re.compile(r"\b(?:all|every|each|always|any|only|most|not|never|no|or)\b|n['’]t\b", re.IGNORECASE)
 """Words of a question that ask for more than one clause states."""
+_MUTUAL = re.compile(
+    r"\b(?:related|married|engaged|divorced|connected|linked|friends|neighbours|cousins|siblings)\b",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(
     r";|,?\s+(?:but|although|though|while|whereas|because|since|so that|however|and then)\s+|"
     r",\s+(?:and|which|who|where|so)\s+"
@@ -49,7 +54,6 @@ _SUBCLAUSE = re.compile(r",?\s+(?:and|or)\s+")
 _FUTURE = re.compile(r"\b(?:will|shall|going to|to be)\b", re.IGNORECASE)
 _PRESENT = re.compile(r"\W*(?:is|are|do|does|can|may|must|should)\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:was|were|had|did|used to)\b", re.IGNORECASE)
-_ROW = re.compile(r"[^;]{1,80}: [^;]*; [^;]{1,80}: ")
 _EARLIER = _word_set("earlier first before older oldest earliest sooner")
 _LATER = _word_set("later after younger youngest latest last newer")
 _LARGER = _word_set(
@@ -125,7 +129,7 @@ def _yes_or_no(question: str, candidates: Sequence[Candidate]) -> Verdict | None
     found: list[tuple[bool, QuotedSentence]] = []
     for candidate in candidates:
         text = candidate.quoted.text
-        if _ROW.match(text) or not _is_statement(text):
+        if ROW.match(text) or not _is_statement(text):
             continue
         for clause in _clauses(text):
             held = set(content_stems(clause))
@@ -135,7 +139,8 @@ def _yes_or_no(question: str, candidates: Sequence[Candidate]) -> Verdict | None
             if (
                 not set(numbers) <= held
                 or _LIMITED.search(text)
-                or not _same_order(names, clause)
+                or not (_same_order(names, clause) or _is_mutual(question, clause))
+                or _counts_differ(question, clause)
                 or not _same_time(question, clause)
             ):
                 return None  # a case that is close, and not clear
@@ -171,6 +176,28 @@ def _same_order(names: Sequence[str], clause: str) -> bool:
     order = [stem(word) for word in words(clause)]
     places = [order.index(name) for name in dict.fromkeys(names) if name in order]
     return places == sorted(places)
+
+
+def _is_mutual(question: str, clause: str) -> bool:
+    """Return whether both speak of a relation that holds in either direction: who is named first does not matter."""
+    return bool(
+        {w.casefold() for w in _MUTUAL.findall(question)} & {w.casefold() for w in _MUTUAL.findall(clause)}
+    )
+
+
+def _counts_differ(question: str, clause: str) -> bool:
+    """Return whether a clause counts what the question counts, and with other numbers only."""
+    asked, stated = _counted(question), _counted(clause)
+    return any(noun in stated and number not in stated[noun] for noun in asked for number in asked[noun])
+
+
+def _counted(text: str) -> dict[str, set[str]]:
+    """Return the numbers directly before each word, by its stem, as they are written; four digits are a year."""
+    found: dict[str, set[str]] = {}
+    for word, after in pairwise(words(text)):
+        if word in NUMBER_WORDS or (word.isdecimal() and len(word) != 4):
+            found.setdefault(stem(after), set()).add(word)
+    return found
 
 
 def _which_of_two(ask: str, a: str, b: str, candidates: Sequence[Candidate]) -> Verdict | None:
@@ -234,7 +261,7 @@ def _event_date(wanted: set[str], candidates: Sequence[Candidate]) -> tuple[Date
     found: list[tuple[Date, QuotedSentence]] = []
     for candidate in candidates:
         text = candidate.quoted.text
-        if _LIMITED.search(text) or _NEGATION.search(text) or _ROW.match(text):
+        if _LIMITED.search(text) or _NEGATION.search(text) or ROW.match(text):
             continue
         for clause in [part for each in _clauses(text) for part in _SUBCLAUSE.split(each)]:
             own = dates(clause)
@@ -266,7 +293,7 @@ def _statements_on(
     """
     for candidate in candidates:
         sentence = candidate.quoted
-        if _ROW.match(sentence.text) or _LIMITED.search(sentence.text) or not _is_statement(sentence.text):
+        if ROW.match(sentence.text) or _LIMITED.search(sentence.text) or not _is_statement(sentence.text):
             continue
         first = _clauses(sentence.text)[:1]
         for clause in first:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from polygraph.records import Chunk
-from polygraph.tasks.offline.answer import answer_with_sentences
-from polygraph.tasks.offline.sentences import Passage
+from polygraph.tasks.offline.answer import _kind_gain, answer_with_sentences
+from polygraph.tasks.offline.contact_details import asked_contact_detail
+from polygraph.tasks.offline.sentences import Passage, candidate_sentences
 from polygraph.testing import hashed_models
 
 
@@ -205,3 +206,83 @@ def test_one_new_word_answers_where_nothing_else_is_said():
         "What was lit?", titled("Of lamps and oil", "# Of lamps and oil\n\nThe lamp was lit.\n"), models()
     )
     assert [s.text for s in found.sentences] == ["The lamp was lit."]
+
+
+# --- the place of a sentence in its document ---------------------------------------------------------------
+
+
+def contexts(text, title="Rules", section=""):
+    (passage,) = passages(text)
+    metadata = {"section": section} if section else {}
+    passage = replace(passage, title=title, chunk=replace(passage.chunk, metadata=metadata))
+    return {c.quoted.text: c for c in candidate_sentences([passage])}
+
+
+def test_a_sentence_is_judged_below_the_heading_of_its_section_which_is_none_of_its_words():
+    found = contexts("# Rules\n\nThe pier is long.\n\n## Boats\n\nPaint is free. Oars cost two pounds.")
+    oars = found["Oars cost two pounds."]
+    assert oars.context == "Rules. Boats. Paint is free. Oars cost two pounds."
+    assert "boat" not in oars.terms
+    assert found["The pier is long."].context == "Rules. The pier is long."
+
+
+def test_a_passage_that_begins_within_a_section_stands_below_its_heading():
+    found = contexts("Oars cost two pounds.", section="Boats")
+    assert found["Oars cost two pounds."].context == "Rules. Boats. Oars cost two pounds."
+
+
+def test_a_row_can_be_judged_without_the_one_before_it():
+    found = contexts("Name: Ana; Task: boats; Since: 2021.\nName: Ben; Task: pier; Since: 2022.")
+    row = "Name: Ben; Task: pier; Since: 2022."
+    assert found[row].alone == f"Rules. {row}"
+    assert contexts(LIGHT)["Gulls nested on the roof."].alone == ""
+
+
+def test_a_sentence_without_a_word_of_the_question_is_quoted_with_the_one_before_it():
+    text = "The fog horn may be blown until nine. Nobody on shore minds."
+    found = chosen("When may the fog horn be blown?", text, LIGHT, reranker=Judge("minds"))
+    assert found.sentences[0].text == text
+    assert found.sentences[0].span.end - found.sentences[0].span.start == len(text)
+
+
+def test_a_rule_comes_before_its_penalty():
+    text = "No lamp may be lit after dusk by anybody on the pier. A lamp on the pier costs its owner five pounds."
+    found = chosen("What about a lamp on the pier?", text, reranker=Judge("pier", otherwise=4.0))
+    assert [s.text for s in found.sentences] == [
+        "No lamp may be lit after dusk by anybody on the pier.",
+        "A lamp on the pier costs its owner five pounds.",
+    ]
+
+
+def test_where_it_is_asked_what_one_may_do_a_sentence_that_forbids_gains():
+    question = "May I light a lamp on the pier?"
+    assert _kind_gain(question, "A lamp may not be lit there.") > 0
+    assert _kind_gain(question, "A lamp costs five pounds.") == 0
+    assert _kind_gain("Who lit the lamp?", "A lamp may not be lit there.") == 0
+
+
+def test_a_clear_statement_of_a_task_is_not_refused_whatever_the_cross_encoder_says():
+    text = "The boatman, Ana Ruiz, looks after oars and sails. The oars are grey."
+    found = chosen("Who is in charge of the oars?", text, reranker=Judge("zinc", otherwise=-6.0))
+    assert [s.text for s in found.sentences] == ["The boatman, Ana Ruiz, looks after oars and sails."]
+    assert chosen("Who painted the oars?", text, reranker=Judge("zinc", otherwise=-6.0)).refused_because
+
+
+# --- contact details ---------------------------------------------------------------------------------------
+
+PORTER = "The porter is Ana Ruiz, telephone 01632 960 417. She came on 2021-05-01 at 10:00."
+
+
+def test_a_telephone_number_is_answered_only_by_a_sentence_that_holds_one():
+    found = chosen(
+        "What is the phone number of the porter?", PORTER, LIGHT, reranker=Judge("zinc", otherwise=-2.0)
+    )
+    assert "01632 960 417" in found.sentences[0].text
+    found = chosen("What is the e-mail address of the porter?", PORTER, reranker=Judge("porter"))
+    assert found.refused_because == "no sentence of the passages found holds an e-mail address"
+
+
+def test_dates_and_prices_are_no_telephone_numbers():
+    detail = asked_contact_detail("What is the phone number?")
+    assert not detail.form.search("On 2021-05-01 10:00, 18 Nov 2024 16:00:00 and for £1,250,000.")
+    assert detail.form.search("Call +44 (1632) 960-417.")

@@ -57,6 +57,27 @@ def test_a_sentence_below_a_title_is_preceded_by_one_that_names_it():
     assert chained(QUESTION, [2], FILM, FINCH, GULLS) == [FILM[1], BORN]
 
 
+def test_a_sentence_that_holds_all_words_of_the_question_needs_none_before_it():
+    assert chained("Where was the bee-keeper born?", [2], FILM, FINCH, GULLS) == [BORN]
+    assert chained("Where was the director born?", [2], FILM, FINCH, GULLS) == [
+        BORN
+    ]  # the title says director
+
+
+def test_a_sentence_that_says_she_comes_after_one_that_names_its_title():
+    says = ("Ada Finch", "For two years she kept the bees.")
+    assert chained("Who kept the bees?", [1], FILM, says) == [FILM[1], says[1]]
+    assert chained("Who kept the bees?", [1], FILM, ("Ada Finch", "Finch kept the bees alone.")) == [
+        "Finch kept the bees alone."
+    ]
+
+
+def test_a_line_of_the_head_of_a_mail_is_no_link_by_name():
+    said = ("Log", "The lamp play was directed by Finch.")
+    mail = ("Mail", "To: Finch and the others of the lamp play")
+    assert chained(QUESTION, [0], said, mail, read=rates(play=5), logits={0: 0.0}) == [said[1]]
+
+
 def test_a_common_noun_that_is_a_title_elsewhere_links_nothing():
     word = ("Lamp", "A lamp gives light to those who read at night.")
     assert chained(QUESTION, [0], FILM, word) == [FILM[1]]

@@ -99,3 +99,32 @@ def test_sentences_that_differ_only_in_a_name_are_equal_unless_one_is_much_bette
     models = replace(hashed_models(), reranker=Preferring("Brandt", by))
     found = answer_with_sentences("Which manager has the pool?", managers, models)
     assert first in found.sentences[0].text
+
+
+HELD = (
+    passage(
+        1,
+        "The treasurer, Ana Ruiz, greeted the guests.",
+        date="2021-05-01",
+        title="Minutes of the Rowan Society",
+    ),
+    passage(
+        2,
+        "The members chose a hall. Ben Olsen was elected treasurer.",
+        date="2023-05-01",
+        title="Minutes of the Rowan Society",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("Who is the treasurer of the Rowan Society?", "Ben Olsen"),
+        ("Who was the treasurer of the Rowan Society in 2022?", "Ana Ruiz"),
+        ("Who was the treasurer of the Rowan Society in 2023?", "Ben Olsen"),
+    ],
+)
+@pytest.mark.parametrize("passages", [HELD, HELD[::-1]])
+def test_who_holds_an_office_is_told_by_the_newest_document_in_whatever_words(passages, question, name):
+    assert name in answered(question, *passages).sentences[0].text

@@ -3,7 +3,7 @@
 import pytest
 
 from polygraph.records import Chunk
-from polygraph.tasks.offline.roles import role_test
+from polygraph.tasks.offline.roles import asks_for_present_holder, role_test
 from polygraph.tasks.offline.sentences import Passage, candidate_sentences
 
 
@@ -23,6 +23,9 @@ def candidate(text, title="Minutes"):
         "Ana Ruiz, our treasurer, presented the accounts.",
         "Treasurer Ana de la Cruz thanked all members.",
         "- Ana Ruiz - Treasurer",
+        "Ana Ruiz was re-elected treasurer.",
+        "The board appointed Ana Ruiz as treasurer from 1 May.",
+        "Name: Ana Ruiz; Office: Treasurer; Since: 2021.",
     ],
 )
 def test_a_name_beside_the_office_states_who_holds_it(text):
@@ -37,6 +40,8 @@ def test_a_name_beside_the_office_states_who_holds_it(text):
         "The post of treasurer is vacant.",
         "Ana Ruiz asked the treasurer, who refused.",
         "Secretary: Ines Fairweather of the board.",
+        "Name: Ana Ruiz; Office: Secretary; Since: 2021.",
+        "Office: Treasurer; Term: two years; Since: 2021.",
     ],
 )
 def test_an_office_without_a_name_beside_it_does_not(text):
@@ -48,6 +53,37 @@ def test_what_else_the_question_says_has_to_be_there():
     test = role_test("Who is the treasurer of the Rowan Society?")
     assert not test(candidate("Treasurer: Ana Ruiz, phone 12345."))
     assert test(candidate("Treasurer: Ana Ruiz, phone 12345.", title="The Rowan Society"))
+
+
+def test_a_year_need_not_be_repeated():
+    assert role_test("Who was the treasurer in 2021?")(candidate("Treasurer: Ana Ruiz, phone 12345."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Name: Ana Ruiz; Task: Boats; Since: 2021.",
+        "Boats: Ana Ruiz, phone 12345.",
+        "The boatman looks after the boats and the pier.",
+    ],
+)
+@pytest.mark.parametrize("question", ["Who is in charge of the boats?", "Who looks after the boats now?"])
+def test_whose_task_something_is_stands_beside_a_name_or_is_said(question, text):
+    assert role_test(question)(candidate(text))
+
+
+def test_a_task_that_is_only_mentioned_is_nobodys():
+    test = role_test("Who is in charge of the boats?")
+    assert not test(candidate("Ana Ruiz saw the boats from the pier."))
+    assert not test(candidate("The boatman looks after the pier."))
+
+
+@pytest.mark.parametrize(
+    ("question", "is_present"),
+    [("Who is the treasurer?", True), ("Who is the treasurer now?", True), ("Who was the treasurer?", False)],
+)
+def test_a_question_about_the_present_is_told_from_one_about_the_past(question, is_present):
+    assert asks_for_present_holder(question) is is_present
 
 
 @pytest.mark.parametrize("question", ["Who paid the treasurer?", "When is the treasurer in?", "Who is she?"])

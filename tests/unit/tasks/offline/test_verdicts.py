@@ -92,6 +92,18 @@ def test_a_quantity_of_something_else_in_a_sentence_that_names_a_thing_is_not_it
     assert decide("Which is higher, Fell Kot or Broad Fell?", *texts) == ""
 
 
+def test_a_thing_that_is_counted_otherwise_gets_no_verdict() -> None:
+    text = "Each member may keep one boat or two rafts."
+    assert decide("May a member keep two boats?", text) == ""
+    assert decide("May a member keep two rafts?", text) == "Yes"
+
+
+def test_of_a_relation_that_holds_in_either_direction_names_may_change_places() -> None:
+    text = "Ana Ruiz and Ben Olsen are not related."
+    assert decide("Is Ben Olsen related to Ana Ruiz?", text) == "No"
+    assert decide("Did Ben Olsen defeat Ana Ruiz?", "Ana Ruiz did defeat Ben Olsen.") == ""
+
+
 def test_before_or_after_is_decided_by_the_clauses_of_two_events() -> None:
     texts = (
         "The first pump was sold to a brewery in 1926.",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from polygraph.models import Calls, Models
 from polygraph.records import Description
 from polygraph.retrieve.linked_passages import rank_by_statements
-from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal, _RelationEnds
+from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal, RelationEnds
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import WordEmbedder, scripted_chat
@@ -121,7 +121,7 @@ def test_a_report_that_two_communities_share_is_read_once(tmp_path, index_of, mo
 
 def one_by_one(method, rows, index):
     """Return the entities and relations of the tables by the definition: one more entity while all rows fit."""
-    ends, texts, budget = _RelationEnds(rows, index), RowTexts(index), method.tables_share * method.max_tokens
+    ends, texts, budget = RelationEnds(rows, index), RowTexts(index), method.tables_share * method.max_tokens
     entities, fitting = index.entities(rows), ([], [])
     for n in range(1, len(rows) + 1):
         (picked,) = ends.best_rows([n], method.relations_per_entity)

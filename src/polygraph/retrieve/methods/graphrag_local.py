@@ -209,7 +209,7 @@ class GraphRAGLocal:
         texts: RowTexts,
     ) -> tuple[tuple[Evidence, ...], list[Relation]]:
         budget = int(self.tables_share * self.max_tokens)
-        ends = _RelationEnds(rows, index)
+        ends = RelationEnds(rows, index)
         chosen: list[Evidence] = []
         best: list[int] = []
         read: dict[int, Relation] = {}
@@ -242,7 +242,7 @@ class GraphRAGLocal:
         return tuple(chosen), [read[r] for r in best]
 
 
-class _RelationEnds:
+class RelationEnds:
     """The relations of some entities, to be ranked for each beginning of their list.
 
     Args:

@@ -67,7 +67,7 @@ _ROLE_GAIN = 3.0
 """In logits, of a sentence that states who holds the office asked for (see `roles`). Of 30 such sentences by hand, the
 cross-encoder alone rates 8 below the threshold, those beside a name by at most 2.1."""
 _KIND_WEIGHT = 0.05
-"""Weight of `_kind_gain` without a cross-encoder, whose logits it is measured in."""
+"""Weight of `kind_gain` without a cross-encoder, whose logits it is measured in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ def _answer(
     similar = _similar(question, candidates, weights, models)
     states = role_test(question) if contact is None else contact.is_stated_in
     holders = [_ROLE_GAIN if states and states(c) else 0.0 for c in candidates]
-    gains = [_kind_gain(question, c.quoted.text) for c in candidates]
+    gains = [kind_gain(question, c.quoted.text) for c in candidates]
     # By the score without the cross-encoder's part.
     likely = [
         round(_SIMILARITY_WEIGHT * float(similar[i]) + gain + holders[i], 6) for i, gain in enumerate(gains)
@@ -278,7 +278,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
 )
 
 
-def _kind_gain(question: str, sentence: str) -> float:
+def kind_gain(question: str, sentence: str) -> float:
     """Return the gain of a sentence that holds the kind of thing asked for: a date, a number, a person."""
     return sum(gain for asks, holds, gain in _KINDS if asks.search(question) and holds.search(sentence))
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from polygraph.records import Chunk
-from polygraph.tasks.offline.answer import _kind_gain, answer_with_sentences
+from polygraph.tasks.offline.answer import kind_gain, answer_with_sentences
 from polygraph.tasks.offline.contact_details import asked_contact_detail
 from polygraph.tasks.offline.sentences import Passage, candidate_sentences
 from polygraph.testing import hashed_models
@@ -256,9 +256,9 @@ def test_a_rule_comes_before_its_penalty():
 
 def test_where_it_is_asked_what_one_may_do_a_sentence_that_forbids_gains():
     question = "May I light a lamp on the pier?"
-    assert _kind_gain(question, "A lamp may not be lit there.") > 0
-    assert _kind_gain(question, "A lamp costs five pounds.") == 0
-    assert _kind_gain("Who lit the lamp?", "A lamp may not be lit there.") == 0
+    assert kind_gain(question, "A lamp may not be lit there.") > 0
+    assert kind_gain(question, "A lamp costs five pounds.") == 0
+    assert kind_gain("Who lit the lamp?", "A lamp may not be lit there.") == 0
 
 
 def test_a_clear_statement_of_a_task_is_not_refused_whatever_the_cross_encoder_says():

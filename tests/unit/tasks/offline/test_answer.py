@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from polygraph.records import Chunk
-from polygraph.tasks.offline.answer import kind_gain, answer_with_sentences
+from polygraph.tasks.offline.answer import answer_with_sentences, kind_gain
 from polygraph.tasks.offline.contact_details import asked_contact_detail
 from polygraph.tasks.offline.sentences import Passage, candidate_sentences
 from polygraph.testing import hashed_models

@@ -10,7 +10,8 @@ a process of its own on loopback. Each index and each method runs in a fresh pro
 not for the questions. No question is asked twice, since replies and vectors are kept. `--other` names the `src` folder
 of another state of the code, which is measured in turn with this one; `--in-turn` asks each question of servers of both
 states, and prints the medians before and now and the median of the ratios. Indexes that are in the `--work` folder
-already are only asked, which needs another `--seed`.
+already are only asked, which needs another `--seed`. Models write several claims, which are no sentences of the
+evidence, so that the check of citations compares them: with `--claims 6` the endpoint does, too.
 
 The text is generated from a seed: names follow the law of Zipf over a vocabulary that grows as in real text
 (Heaps, 0.6), about one for twelve words. The chain of calls is what the wall time must be at least: calls of a
@@ -36,7 +37,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -183,12 +184,15 @@ def _places(word: str) -> list[int]:
     return [int.from_bytes(digest[n : n + 2], "little") % WordHashes.dimension for n in range(0, 16, 2)]
 
 
-def serve(pipe: Connection) -> None:
+def serve(pipe: Connection, n_claims: int) -> None:
     """Run the endpoint; on ``latency`` set it, on ``calls`` return what was called since."""
     from polygraph.models.providers.scripted_server import ScriptedServer
     from polygraph.testing import scripted_chat
 
-    with ScriptedServer(chat=scripted_chat(), embedder=WordHashes()) as server:
+    chat = scripted_chat()
+    if n_claims:
+        chat.replies["answer"] = claims(n_claims)
+    with ScriptedServer(chat=chat, embedder=WordHashes()) as server:
         pipe.send(server.base_url)
         seen = 0
         while True:
@@ -198,6 +202,20 @@ def serve(pipe: Connection) -> None:
             calls = Counter(call.task or "embedding" for call in log[seen:])
             seen = len(log)
             pipe.send(dict(calls))
+
+
+def claims(n: int) -> Callable[[Any], str]:
+    """Return a script that answers with `n` claims about the first piece of evidence, each of two of its sentences."""
+    from polygraph.testing.scripts.prompt_reading import blocks, fenced, last_turn
+    from polygraph.text.sentences import sentence_spans
+
+    def reply(request: Any) -> str:
+        number, text = next(iter(blocks(fenced(last_turn(request), "evidence"))))
+        said = [" ".join(text[start:end].split()).rstrip(".") for start, end in sentence_spans(text)]
+        pairs = itertools.islice(itertools.pairwise(itertools.cycle(said)), n)
+        return " ".join(f"{first}; {second} [{number}]." for first, second in pairs)
+
+    return reply
 
 
 def usage_s() -> float:
@@ -446,6 +464,9 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--methods", nargs="*", default=METHODS)
+    parser.add_argument(
+        "--claims", type=int, default=0, help="claims of an answer; by default it quotes two sentences"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the questions")
     parser.add_argument("--other", type=Path, help="src folder of another state of the code")
     parser.add_argument("--in-turn", action="store_true", help="ask each question of both states, over HTTP")
@@ -460,7 +481,7 @@ def main() -> None:
         parser.error("--in-turn needs --other, with which this state is compared")
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
-    endpoint = spawn.Process(target=serve, args=(theirs,), daemon=True)
+    endpoint = spawn.Process(target=serve, args=(theirs, given.claims), daemon=True)
     endpoint.start()
     with tempfile.TemporaryDirectory() as temporary:
         work = given.work or Path(temporary)

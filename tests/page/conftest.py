@@ -103,6 +103,9 @@ def _launched(chromium):
     try:
         page.goto("data:text/html,<p>drawn</p>", timeout=20_000)
         page.wait_for_selector("p", timeout=20_000)
+        # A click waits until its element stands still for two frames.
+        page.wait_for_function("true", polling="raf", timeout=20_000)
+        page.screenshot(timeout=20_000)
     except playwright.TimeoutError:
         opened.close()
         return None

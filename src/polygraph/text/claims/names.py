@@ -49,6 +49,8 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         and plain(match.group()) not in ORDINARY
         and not _has_word(known, match.group())
         and not SENTENCE_START.search(claim[: match.start()])
+        # A missing name counts only beside a sentence that the claim repeats else, and that is found fast.
+        and repeated(claim, known, without=match.group())
     ]
     there = _words(known) if names else frozenset()
     names = [
@@ -77,8 +79,7 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         others = [plain(w) for w in full.split() if w != name]
         if any(w in there for w in others) and full in elsewhere():
             continue
-        if repeated(claim, known, without=name):
-            return f"the name {name}"
+        return f"the name {name}"
     return _mixed_name(claim, known, elsewhere)
 
 

@@ -90,31 +90,10 @@ def browser():
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
     with playwright.sync_playwright() as started:
-        opened = Browser(started.chromium)
+        opened = next(filter(None, (_launched(started.chromium) for _ in range(3))), None)
+        assert opened is not None, "Chromium was started three times and drew nothing"
         yield opened
         opened.close()
-
-
-class Browser:
-    """A Chromium that can be started again: some that draw at first load no page later, and every test times out."""
-
-    def __init__(self, chromium):
-        self._chromium = chromium
-        self._opened = None
-        self.start()
-
-    def start(self):
-        """Start it, again if it runs already."""
-        self.close()
-        self._opened = next(filter(None, (_launched(self._chromium) for _ in range(3))), None)
-        assert self._opened is not None, "Chromium was started three times and drew nothing"
-
-    def new_context(self, **options):
-        return self._opened.new_context(**options)
-
-    def close(self):
-        if self._opened is not None:
-            self._opened.close()
 
 
 def _launched(chromium):
@@ -137,35 +116,29 @@ def _launched(chromium):
 @pytest.fixture
 def open_page(server, browser):
     """Return a function that opens the page at an address; afterwards, no request may have left the server."""
-    contexts, requests, errors, servers = [], [], [], {server}
-
-    def first_page(address, width, dark):
-        context = browser.new_context(
-            viewport={"width": width, "height": 800},
-            color_scheme="dark" if dark else "light",
-            accept_downloads=True,
-        )
-        context.set_default_timeout(30_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", lambda request: requests.append(request.url))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(address)
-        page.wait_for_selector("header.top nav, .token")
-        return page
+    contexts, requests, errors, said, servers = [], [], [], [], {server}
 
     def open_at(place="", *, width=1280, dark=False, token=TOKEN, page=None, server=server):
         servers.add(server)
         if page is None:
             address = f"{server}/#token={token}" if token else server
+            context = browser.new_context(
+                viewport={"width": width, "height": 800},
+                color_scheme="dark" if dark else "light",
+                accept_downloads=True,
+            )
+            context.set_default_timeout(30_000)
+            contexts.append(context)
+            page = context.new_page()
+            page.on("request", lambda request: requests.append(request.url))
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.on("console", lambda message: said.append(message.text))
+            response = page.goto(address)
             try:
-                page = first_page(address, width, dark)
-            except playwright.TimeoutError:
-                if len(contexts) > 1:
-                    raise
-                contexts.clear()
-                browser.start()
-                page = first_page(address, width, dark)
+                page.wait_for_selector("header.top nav, .token")
+            except playwright.TimeoutError as error:
+                what = f"status {response.status}, errors {errors}, console {said}, requests {requests}"
+                raise AssertionError(f"the page shows nothing: {what}\n{page.content()[:4_000]}") from error
         if place:
             page.goto(f"{server}/{place}")
         return page

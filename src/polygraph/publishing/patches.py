@@ -4,8 +4,8 @@ Zstandard with the similar bytes before the new ones, as `zstd --patch-from` doe
 rows behind it, of which ordinary compression finds nothing again; so 32-bit numbers may be replaced by the differences
 between neighbours first, which stay the same.
 
-A patch may come from anybody, so it is not trusted: whoever applies it compares the result with a SHA-256, and its
-size, its source and the memory that it takes are bounded.
+A patch is untrusted: the result is checked against a SHA-256, and the size of the patch, of its source and the memory
+that applying it takes are bounded.
 """
 
 import importlib

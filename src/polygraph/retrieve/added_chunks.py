@@ -1,16 +1,27 @@
-"""Chunks that an answer cites and the method did not retrieve, added to the evidence."""
+"""Answers by rule, and the chunks that they cite and the method did not retrieve, added to the evidence."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from polygraph.prompts import neutralize
-from polygraph.records import Chunk, Retrieval
+from polygraph.records import Chunk, Citation, Retrieval
 from polygraph.retrieve.steps import ordered_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
 
 MOST = 5
 """Chunks that are added to the evidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleAnswer:
+    """An answer by rule, from a table or from what connects two names."""
+
+    text: str
+    """With citations."""
+    citations: tuple[Citation, ...]
+    retrieval: Retrieval
+    """With the chunks of what is cited among its evidence."""
 
 
 def with_chunks(

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polygraph.graph.descriptions import document_of_chunk
+from polygraph.graph.reports.sentence_quality import name_likeness
 from polygraph.models import Models
-from polygraph.records import Chunk, Citation, Entity, Retrieval
-from polygraph.retrieve.added_chunks import with_chunks
+from polygraph.records import Chunk, Entity, Retrieval
+from polygraph.retrieve.added_chunks import RuleAnswer, with_chunks
 from polygraph.retrieve.citations import cite
 from polygraph.retrieve.evidence import passages_of
 from polygraph.retrieve.steps import entities_in_question
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate, candidate_sentences
 from polygraph.tasks.offline.verdicts import asks_for_verdict
-from polygraph.text.quantities import is_time
-from polygraph.text.words import content_stem_set, words
+from polygraph.text.words import content_stem_set
 
 NEEDS = frozenset({"graph", "mentions"})
 """Layers without which connections are not sought."""
@@ -38,22 +39,13 @@ _MAX_DISTANCE = 3
 _TRIED = 5
 """Third things that are tried."""
 _MAX_RELATIONS = 1_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionDraft:
-    """An answer that says how two things are connected."""
-
-    text: str
-    """With citations."""
-    citations: tuple[Citation, ...]
-    retrieval: Retrieval
-    """With the passages of the cited sentences among its evidence."""
+_NAME = 0.5
+"""Least `name_likeness` of a third thing: no common word, and no date."""
 
 
 def answer_connection(
     question: str, retrieval: Retrieval, index: Snapshot, models: Models
-) -> ConnectionDraft | None:
+) -> RuleAnswer | None:
     """Answer how two entities that a question names are connected; None for other questions, or if nothing does.
 
     In this order: the sentences that name both, best first by the cross-encoder; two sentences that lead from one to
@@ -136,9 +128,8 @@ def _through_another(a: _Thing, b: _Thing, index: Snapshot) -> tuple[str, _Passa
     common = [row for row in ends[0] if row in ends[1] and row not in (a.row, b.row)]
     few: list[tuple[int, int, Entity]] = []
     for row, entity in zip(common, index.entities(common), strict=True):
-        n_documents = len({chunk.rpartition(":")[0] for chunk in entity.chunks})
-        is_name = not all(is_time(word) for word in words(entity.name)) and entity.name != entity.name.lower()
-        if n_documents <= _MAX_DOCUMENTS and is_name:
+        n_documents = len({document_of_chunk(chunk) for chunk in entity.chunks})
+        if n_documents <= _MAX_DOCUMENTS and name_likeness(entity.name) >= _NAME:
             few.append((n_documents, row, entity))
     for _, row, entity in sorted(few, key=lambda each: each[:2])[:_TRIED]:
         third = _Thing.of(row, entity)
@@ -187,7 +178,7 @@ def _near(
 
 def _draft(
     lead: str, passages: _Passages, sentences: Sequence[Candidate], retrieval: Retrieval, index: Snapshot
-) -> ConnectionDraft | None:
+) -> RuleAnswer | None:
     chunks = [passages.chunks[c.quoted.span.chunk] for c in sentences]
     retrieval, numbers = with_chunks(
         retrieval, chunks, "names what the question asks the connection of", index
@@ -202,4 +193,4 @@ def _draft(
             citations.append(cite(n, chunk, span.start - chunk.start, span.end - chunk.start, titles))
     if len(parts) < len(sentences):
         return None
-    return ConnectionDraft(text=lead + " ".join(parts), citations=tuple(citations), retrieval=retrieval)
+    return RuleAnswer(text=lead + " ".join(parts), citations=tuple(citations), retrieval=retrieval)

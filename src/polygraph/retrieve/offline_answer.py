@@ -48,10 +48,11 @@ def answer_offline(
     Returns:
         The answer, and the retrieval with the rows of the table, or the passages that connect, among its evidence.
     """
-    if (tabular := answer_from_index(question, retrieval, index)) is not None:
-        return CitedText(text=tabular.text, citations=tabular.citations), tabular.retrieval
-    if (connection := answer_connection(question, retrieval, index, models)) is not None:
-        return CitedText(text=connection.text, citations=connection.citations), connection.retrieval
+    found = answer_from_index(question, retrieval, index) or answer_connection(
+        question, retrieval, index, models
+    )
+    if found is not None:
+        return CitedText(text=found.text, citations=found.citations), found.retrieval
     return _extract(question, retrieval, index, models), retrieval
 
 

@@ -1,10 +1,9 @@
 """Answers from the tables of the documents that were retrieved, with the rows that they rest on as evidence."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
-from polygraph.records import Chunk, Citation, Retrieval
-from polygraph.retrieve.added_chunks import with_chunks
+from polygraph.records import Chunk, Retrieval
+from polygraph.retrieve.added_chunks import RuleAnswer, with_chunks
 from polygraph.retrieve.citations import cite
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answers.table_answer import NamedTable, answer_from_tables
@@ -16,18 +15,7 @@ _CITED_ROWS = 10
 """Rows that are cited; an answer may rest on more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableDraft:
-    """An answer from a table."""
-
-    text: str
-    """With citations."""
-    citations: tuple[Citation, ...]
-    retrieval: Retrieval
-    """With the chunks of the cited rows among its evidence."""
-
-
-def answer_from_index(question: str, retrieval: Retrieval, index: Snapshot) -> TableDraft | None:
+def answer_from_index(question: str, retrieval: Retrieval, index: Snapshot) -> RuleAnswer | None:
     """Answer a question from a table of one of the documents that were retrieved; None if no table answers it.
 
     Rows are cited in their order. Chunks of cited rows that are not evidence are added to it.
@@ -59,7 +47,7 @@ def answer_from_index(question: str, retrieval: Retrieval, index: Snapshot) -> T
         return None
     citations = tuple(cite(numbers[chunk.id], chunk, start, end, titles) for chunk, start, end in cited)
     marks = "".join(f"[{n}]" for n in dict.fromkeys(citation.n for citation in citations))
-    return TableDraft(text=f"{answer.text} {marks}", citations=citations, retrieval=retrieval)
+    return RuleAnswer(text=f"{answer.text} {marks}", citations=citations, retrieval=retrieval)
 
 
 def _documents(retrieval: Retrieval, index: Snapshot) -> list[str]:

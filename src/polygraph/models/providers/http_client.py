@@ -5,6 +5,7 @@ within the headers, which no iterator over a body sees. Here every read and writ
 """
 
 import io
+import json
 import os
 import ssl
 import sys
@@ -14,7 +15,6 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import urllib3
-from pydantic_core import to_json
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -22,6 +22,8 @@ from polygraph.errors import BadInput
 from polygraph.models.providers.deadline import shortened
 
 _KEPT_CONNECTIONS = 100
+# `json.dumps` with options makes an encoder each time.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 class HttpClient:
@@ -79,7 +81,7 @@ class HttpClient:
         """
         data, headers = None, self._headers
         if body is not None:
-            data = to_json(body)
+            data = _encode(body).encode()
             headers = {**headers, "Content-Type": "application/json"}
         response = self._urlopen(
             "GET" if body is None else "POST",

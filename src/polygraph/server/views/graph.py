@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from polygraph.errors import PolygraphError
+from polygraph.graph.descriptions import document_of_chunk
 from polygraph.records import Chunk, Description, Entity, Relation
 from polygraph.server.problems import unknown
 from polygraph.server.served_indexes import ServedIndex
@@ -297,7 +298,7 @@ def _documents_of(entity: Entity) -> dict[str, int]:
     """Return how many chunks of each document mention an entity, most first."""
     counts: dict[str, int] = {}
     for chunk in entity.chunks:
-        document = chunk.rpartition(":")[0]
+        document = document_of_chunk(chunk)
         counts[document] = counts.get(document, 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 

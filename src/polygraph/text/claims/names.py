@@ -34,7 +34,7 @@ _TITLED = re.compile(
     r"General|Father|Sister|Herr|Frau|Monsieur|Madame|Señora?|Don|Doña|Signora?)\.? ([A-Z][\w'’\-]+)"
 )
 _OFFICES = frozenset({"Dr", "Judge", "Captain", "Capt", "Bishop", "Inspector"})
-"""Titles that not everybody has."""
+"""Titles that few people hold."""
 _PAIR = re.compile(r"\b([A-Z][^\W\d_]+) ([A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)")
 
 
@@ -49,7 +49,7 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         and plain(match.group()) not in ORDINARY
         and not _has_word(known, match.group())
         and not SENTENCE_START.search(claim[: match.start()])
-        # A missing name counts only beside a sentence that the claim repeats else, and that is found fast.
+        # It counts only beside a sentence that has the rest of the claim, and such a sentence is found fast.
         and repeated(claim, known, without=match.group())
     ]
     there = _words(known) if names else frozenset()

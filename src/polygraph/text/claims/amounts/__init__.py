@@ -59,7 +59,7 @@ def missing_number(claim: str, shown: str, known: str) -> str:
         shown: what the claim cites.
         known: the same, with text whose numbers need no support.
     """
-    # A missing number counts only beside a sentence that the claim repeats else, and that is found fast.
+    # It counts only beside a sentence that has the rest of the claim, and such a sentence is found fast.
     claimed = [
         found
         for found in found_numbers(claim)

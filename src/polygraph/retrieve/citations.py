@@ -118,7 +118,7 @@ class _ShownTexts(Sequence[tuple[str, ...]]):
     """The texts of each piece of evidence: as the model saw it, and the chunks behind it, with their headings.
 
     They are read when they are asked for, since few pieces are cited. Of a piece that rests on many chunks, such as a
-    report, those are read that a search by words finds for the claims that cite it, and if these are too few, the first.
+    report, those are read that a search by words finds for the claims that cite it, then the first ones.
 
     Args:
         evidence: in the order of its numbers.

@@ -31,6 +31,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.prompts import neutralize
@@ -86,6 +87,7 @@ def main() -> None:
     parser.add_argument("--replies", type=Path, metavar="DATA", help="judge recorded answers instead")
     parser.add_argument("--model", action="store_true", help="also the recorded verdicts of a chat model")
     parser.add_argument("--ask", type=Path, metavar="DIR", help="write the prompts for a model instead")
+    parser.add_argument("--behind", type=int, default=0, metavar="N", help="passages behind each piece")
     options = parser.parse_args()
     if options.replies:
         judge_replies(options.replies / "replies-sample-strong" / "replies.jsonl", errors=options.errors)
@@ -98,6 +100,8 @@ def main() -> None:
         write_prompts(options.ask, cases, recorded)
         return
     judges: dict[str, Judge] = {"words": words, "check": check}
+    if options.behind:
+        judges["check"] = among_passages(cases, options.behind)
     if options.model:
         judges["model"] = by_model(recorded)
     if options.reranker:
@@ -161,6 +165,26 @@ def check(text: str, evidence: Sequence[str], question: str) -> list[bool]:
         for _, verdicts in judge_citations(text, [(e,) for e in evidence], question=question)
         for v in verdicts
     ]
+
+
+def among_passages(cases: Sequence[Case], n: int) -> Judge:
+    """Return the check where a piece of evidence is empty and rests on its passage and others of other questions."""
+    others = {case.question: [e for other in cases if other is not case for e in shown(other)] for case in cases}
+
+    def judge(text: str, evidence: Sequence[str], question: str) -> list[bool]:
+        rng = Random(question)
+        pieces = []
+        for passage in evidence:
+            behind = rng.sample(others[question], n - 1)
+            behind.insert(rng.randrange(n), passage)
+            pieces.append(("", *behind))
+        return [
+            not v.removed_because
+            for _, verdicts in judge_citations(text, pieces, question=question)
+            for v in verdicts
+        ]
+
+    return judge
 
 
 class RecordedChat:

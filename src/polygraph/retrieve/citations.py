@@ -5,12 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
-from typing import TypeAlias, overload
+from typing import NamedTuple, TypeAlias, overload
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.evidence.check_citations import CitedClaim
 from polygraph.text.claims import contradiction
+from polygraph.text.claims.repeats import PARAGRAPH_END, roots
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems, shared_stems
@@ -27,6 +28,8 @@ _NOTED = 80
 """Characters of a claim in a note."""
 _MAX_CHUNKS = 16
 """Chunks behind a piece of evidence that are read."""
+_MAX_COMPARED = 2
+"""Of these, those that are compared with all claims that cite the piece: so many that have most words of each claim."""
 _MAX_HITS = 256
 """Chunks of the whole index among which those nearest to a claim are looked for."""
 _MIN_CLAUSE_WORDS = 3
@@ -215,15 +218,18 @@ def judge_citations(
     """
     seen = [texts[0] for texts in shown] if seen is None else seen
     everything = cache(lambda: "\n".join(dict.fromkeys(seen)))
+    folded_seen = cache(lambda: [item.casefold() for item in seen])
     judged = []
-    matches = list(_CITATION.finditer(text))
-    for match, before in zip(matches, [None, *matches], strict=False):
-        clause, claim = _claim_before(text[: match.start()], since=before.end() if before else 0)
+    claims = _claims_of(text)
+    compared = {
+        n: _nearest_texts([set(content_stems(c.claim)) for c in claims if n in c.cited], shown[n - 1])
+        for n in sorted({n for c in claims for n in c.cited if 1 <= n <= len(shown)})
+    }
+    for match, clause, claim, cited in claims:
         wanted = set(content_stems(claim))
-        cited = list(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
-        there = [n for n in cited if 1 <= n <= len(shown)]
-        in_item = {n: _shared_stems(wanted, shown[n - 1]) for n in there}
-        together = "\n".join(dict.fromkeys(chain.from_iterable(shown[n - 1] for n in there)))
+        there = [n for n in cited if n in compared]
+        in_item = {n: _shared_stems(wanted, compared[n]) for n in there}
+        together = PARAGRAPH_END.join(dict.fromkeys(chain.from_iterable(compared[n] for n in there)))
         against = contradiction(clause or claim, together, given=question, elsewhere=everything)
         # Pieces that are cited together share the claim: each supports a part of it.
         supported = set[str]().union(*in_item.values())
@@ -231,8 +237,14 @@ def judge_citations(
         best = 0.0
         # Most claims have so much support that no other piece can have clearly more.
         if 1.0 - support > _NEIGHBOUR_SUPPORT:
-            others = (item for n, item in enumerate(seen, 1) if n not in there)
-            best = max((len(shared_stems(wanted, item)) / len(wanted) for item in others), default=0.0)
+            # A piece has no more of the words than of their roots, which are found much faster.
+            parts = roots(wanted)
+            least = (support + _NEIGHBOUR_SUPPORT) * len(wanted)
+            others = [n for n, item in enumerate(folded_seen()) if sum([p in item for p in parts]) > least]
+            best = max(
+                [len(shared_stems(wanted, seen[n])) / len(wanted) for n in others if n + 1 not in there],
+                default=0.0,
+            )
         # A paraphrase may share no word with its passage; only another piece with its words speaks against it.
         is_neighbour = best - support > _NEIGHBOUR_SUPPORT
         verdicts = []
@@ -283,6 +295,46 @@ def _with_verdict(
         "" if supported else f"by the check of a model, its passage does not say “{judged[0].claim[:80]}”"
     )
     return tuple(replace(v, removed_because=because) if v.n in numbers else v for v in judged)
+
+
+class _Claim(NamedTuple):
+    """What an answer cites evidence for."""
+
+    match: re.Match[str]
+    """The marks."""
+    clause: str
+    claim: str
+    cited: tuple[int, ...]
+    """The distinct numbers, in their order."""
+
+
+def _claims_of(text: str) -> list[_Claim]:
+    """Return the claims of an answer before its citations, in order."""
+    claims, end = [], 0
+    for match in _CITATION.finditer(text):
+        clause, claim = _claim_before(text[: match.start()], since=end)
+        cited = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
+        claims.append(_Claim(match, clause, claim, cited))
+        end = match.end()
+    return claims
+
+
+def _nearest_texts(claims: Sequence[Collection[str]], texts: Sequence[str]) -> Sequence[str]:
+    """Return the first text of a piece of evidence, and of the others those nearest to its claims, in their order.
+
+    Args:
+        claims: the stems of each claim that cites the piece.
+        texts: of the piece.
+    """
+    if len(texts) <= 1 + _MAX_COMPARED:
+        return texts
+    folded = [text.casefold() for text in texts]
+    nearest = set[int]()
+    for wanted in claims:
+        parts = roots(wanted)
+        order = sorted(range(1, len(texts)), key=lambda i: -sum([part in folded[i] for part in parts]))
+        nearest.update(order[:_MAX_COMPARED])
+    return [texts[i] for i in (0, *sorted(nearest))]
 
 
 def _shared_stems(wanted: Collection[str], texts: Iterable[str]) -> set[str]:

@@ -12,7 +12,7 @@ from polygraph.text.claims.exchanges import exchanged
 from polygraph.text.claims.months import other_month
 from polygraph.text.claims.names import missing_name
 from polygraph.text.claims.numbers import numbers
-from polygraph.text.claims.repeats import is_quoted
+from polygraph.text.claims.repeats import PARAGRAPH_END, is_quoted
 from polygraph.text.claims.substitutes import substituted
 
 __all__ = ["contradiction", "numbers"]
@@ -36,7 +36,7 @@ def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: Callabl
     # The rules would compare it with all other sentences to find nothing, or to be wrong.
     if is_quoted(claim, shown):
         return ""
-    known = f"{shown}\n{given}"
+    known = f"{shown}{PARAGRAPH_END}{given}"
     return (
         missing_name(claim, known, elsewhere)
         or missing_number(claim, shown, known)

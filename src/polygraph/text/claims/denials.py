@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Set
+from functools import lru_cache
 from itertools import pairwise, permutations
 
 from polygraph.text.claims.folding import WORD, Folded, plain
@@ -135,8 +136,11 @@ def reversed_clause(claim: str, shown: str) -> str:
         wanted = stems(part)
         if len(wanted) < 2:
             continue
-        near = _with_most_stems(folded_sentences(shown), wanted, _MIN_SHARED)
-        clauses = [clause for n in near for clause in _clauses(sentences(shown)[n])]
+        near = [sentences(shown)[n] for n in _with_most_stems(folded_sentences(shown), wanted, _MIN_SHARED)]
+        # Most claims and what they repeat deny nothing, and have no word with an opposite.
+        if not _has_opposite(part) and not any(map(negation.search, (part, *near))):
+            continue
+        clauses = [clause for sentence in near for clause in _clauses(sentence)]
         found = [
             (clauses[n], stems(clauses[n])) for n in _with_most_stems(Folded(clauses), wanted, _MIN_SHARED)
         ]
@@ -207,36 +211,33 @@ def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -
         return False
     implicit = _implicit(claim)
     wanted = stems(claim)
-    is_about: bool | None = None
-    denied: set[str] = set()
-    # Words that no place affirms so far. The sentences closest to the claim come first: most claims have nothing left
-    # after one of them, and the order does not matter else.
-    left = set(wanted)
-    parts, folded = sentence_parts(shown), folded_parts(shown)
-    shares = folded.counts(roots(wanted))
-    may_have = set(shares)
-    for n in sorted(shares, key=lambda n: (-shares[n], n)):
-        if n not in may_have:
+    parts = sentence_parts(shown)
+    folded = folded_parts(shown)
+    # What a negation leaves alone in the sentences of which it denies a word; the others affirm all of their words.
+    affirmed: dict[int, Set[str]] = {}
+    denied = set[str]()
+    may_have = folded.counts(roots(wanted))
+    for n in _negated_parts(shown, negation):
+        part = parts[n]
+        if n not in may_have or wanted.isdisjoint(stems(part)):
             continue
-        sentence = parts[n]
-        there = stems(sentence)
-        if left.isdisjoint(there):
+        if _RESERVED.search(part) or _FOR_A_TIME.search(part) or implicit != _implicit(part):
             continue
-        affirmed: Set[str] = there
-        if negation.search(sentence) and not (
-            _RESERVED.search(sentence) or _FOR_A_TIME.search(sentence) or implicit != _implicit(sentence)
-        ):
-            if is_about is None:
-                is_about = len(wanted) <= 3 or len(wanted & stems(shown)) > 1
-            affirmed, of_sentence = _affirmed_and_denied(sentence, negation)
-            if is_about:
-                denied |= of_sentence
-        if not left.isdisjoint(affirmed):
-            left -= affirmed
-            if not left:
-                return False
-            may_have = set(folded.counts(roots(left)))
-    return bool(denied & left)
+        affirmed[n], of_part = _affirmed_and_denied(part, negation)
+        denied |= of_part
+    denied &= wanted
+    if not denied or not (len(wanted) <= 3 or len(wanted & stems(shown)) > 1):
+        return False
+    return any(
+        all(word not in affirmed.get(n, stems(parts[n])) for n in folded.having(word[:-1])) for word in denied
+    )
+
+
+# Several claims in a row cite one text.
+@lru_cache(maxsize=64)
+def _negated_parts(text: str, negation: re.Pattern[str]) -> tuple[int, ...]:
+    """Return the positions of the `sentence_parts` of a text that have a negation."""
+    return tuple(n for n, part in enumerate(sentence_parts(text)) if negation.search(part))
 
 
 def _affirmed_and_denied(sentence: str, negation: re.Pattern[str]) -> tuple[set[str], set[str]]:
@@ -285,8 +286,10 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
     return False
 
 
-def _implicit(text: str) -> set[str]:
-    return {stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text)}
+# A sentence is compared with several claims.
+@lru_cache(maxsize=4_096)
+def _implicit(text: str) -> frozenset[str]:
+    return frozenset(stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text))
 
 
 def _ordered(text: str) -> list[str]:
@@ -306,6 +309,10 @@ def _denied_word(text: str, start: int) -> tuple[str, int]:
         found = _ordered(match.group())
         return (found[0], match.end()) if found else ("", start)
     return "", start
+
+
+def _has_opposite(text: str) -> bool:
+    return any(word.casefold() in _OPPOSITES for word in WORD.findall(text))
 
 
 def _opposed(claim: str, clause: str, negation: re.Pattern[str]) -> bool:

@@ -47,12 +47,14 @@ def _exchanged_numbers(claim: str, shown: str) -> str:
     claimed = sorted((n for n in found_numbers(claim) if not is_ordinal(n.written)), key=lambda n: n.start)
     if len(claimed) < 2:
         return ""
-    sentences = [(s, sorted(found_numbers(s), key=lambda n: n.start)) for s in _SENTENCE.split(shown)]
     pairs = [
         (a, b)
         for a, b in combinations(claimed, 2)
         if a.number.value != b.number.value and is_year(a.number, a.written) == is_year(b.number, b.written)
     ]
+    if not pairs:
+        return ""
+    sentences = [(s, sorted(found_numbers(s), key=lambda n: n.start)) for s in _SENTENCE.split(shown)]
     for a, b in pairs[:_MAX_PAIRS]:
         if _reversed_range(claim, a, b, sentences):
             return f"the order of {a.written} and {b.written}"

@@ -130,6 +130,9 @@ def _mixed_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         if match.group() in known:
             continue
         first, last = match.groups()
+        # The text must have each beside another name.
+        if f"{first} " not in known or f" {last}" not in known:
+            continue
         everything = everything or f"{known}\n{elsewhere()}"
         if SENTENCE_START.search(claim[: match.start()]) and first not in everything:
             continue
@@ -145,14 +148,20 @@ def _mixed_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         if title.rstrip(". ") not in _OFFICES:
             continue
         everything = everything or f"{known}\n{elsewhere()}"
-        if not re.search(rf"\b[A-Z][^\W\d_]+ {re.escape(match.group(1))}\b", everything):
+        name = match.group(1)
+        with_name = _lines_with(f" {name}", everything)
+        if not re.search(rf"\b[A-Z][^\W\d_]+ {re.escape(name)}\b", with_name):
             continue
-        titled = list(_TITLED.finditer(everything))
-        if any(m.group(1) == match.group(1) for m in titled):
+        if any(m.group(1) == name for m in _TITLED.finditer(with_name)):
             continue
-        if any(m.group().startswith(title) for m in titled):
+        if any(m.group().startswith(title) for m in _TITLED.finditer(_lines_with(title, everything))):
             return f"the name {match.group()}"
     return ""
+
+
+def _lines_with(part: str, text: str) -> str:
+    """Return the lines of a text that contain some text: patterns take many times as long to look for it."""
+    return "\n".join([line for line in text.split("\n") if part in line]) if part in text else ""
 
 
 def _ends_in(text: str, first: str, last: str) -> bool:

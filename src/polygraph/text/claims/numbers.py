@@ -7,6 +7,7 @@ of versions and dates, units of any kind in five languages. One number too many 
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from polygraph.text.claims.folding import WORD
@@ -14,6 +15,7 @@ from polygraph.text.quantities import NUMBER_WORDS
 from polygraph.text.words import stem
 
 _DIGITS = re.compile(r"(?<![\w.,])[-+]?\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*")
+_DIGIT = re.compile(r"\d")
 _GROUPED = re.compile(r"\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+")
 _OTHER_LANGUAGES = {
     2: "zwei deux due", 3: "drei trois tres tre", 4: "vier quatre cuatro quattro", 5: "fünf cinq cinco cinque",
@@ -188,6 +190,8 @@ def found_numbers(text: str) -> tuple[FoundNumber, ...]:
 
 
 def _digits(text: str) -> Iterator[FoundNumber]:
+    if not _DIGIT.search(text):
+        return
     for match in _DIGITS.finditer(text):
         written = match.group().strip("+ ")
         grouped = _GROUPED.match(written.lstrip("-"))
@@ -212,6 +216,8 @@ def _plain_value(word: str) -> float | None:
 
 
 def _number_words(text: str) -> Iterator[FoundNumber]:
+    if not _may_have_number_word(text):
+        return
     # Most words of a text recur and few are numbers.
     known = {word: found for word in set(WORD.findall(text)) if (found := _number_word(word))}
     if not known:
@@ -228,6 +234,24 @@ def _number_words(text: str) -> Iterator[FoundNumber]:
                 value, end = value + unit, after.end()
         end_of_last = end
         yield _with_unit(value, text, match.start(), end, text[match.start() : end], True)
+
+
+_ASCII_LETTERS = bytes(
+    code if chr(code) in ascii_lowercase else ord(" ") for code in range(256)
+)
+
+
+def _ascii_parts(text: str) -> list[bytes]:
+    """Return the runs of ASCII letters of a text in lower case, in a tenth of the time of finding its words."""
+    return text.casefold().encode("ascii", "replace").translate(_ASCII_LETTERS).split()
+
+
+_FIRST_PARTS = frozenset(_ascii_parts(word)[0] for word in (*_WORD_VALUES, *_ORDINALS))
+"""Of each word of a number; of `fünf` it is `f`."""
+
+
+def _may_have_number_word(text: str) -> bool:
+    return not _FIRST_PARTS.isdisjoint(_ascii_parts(text))
 
 
 _TENS_VALUES = frozenset(10.0 * n for n in range(2, 10))

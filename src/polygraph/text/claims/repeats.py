@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from polygraph.text.claims.folding import Folded, plain
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
 _STATEMENT_END = re.compile(r"(?<=[;:])\s+|\n")
+PARAGRAPH_END = "\n\n"
+"""Between texts that have no sentence in common."""
 _MIN_SHARED = 0.5
 """Share of a claim's content words that a sentence must have."""
 
@@ -55,8 +58,14 @@ def roots(wanted: Iterable[str]) -> list[str]:
 # Texts may be long, and several claims in a row cite the same ones.
 @lru_cache(maxsize=64)
 def sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text."""
-    return tuple(text[start:end] for start, end in sentence_spans(text))
+    """Return the sentences of a text; none goes beyond an empty line."""
+    return tuple(chain.from_iterable(map(_sentences_of, text.split(PARAGRAPH_END))))
+
+
+# The passages behind different claims are partly the same.
+@lru_cache(maxsize=1_024)
+def _sentences_of(paragraph: str) -> tuple[str, ...]:
+    return tuple(paragraph[start:end] for start, end in sentence_spans(paragraph))
 
 
 @lru_cache(maxsize=64)

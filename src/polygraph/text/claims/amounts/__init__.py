@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from polygraph.text.claims.amounts.calculations import (
     follows,
@@ -46,6 +47,7 @@ _COUNTED_TIME = re.compile(
 """Words that count days or weeks from a date."""
 
 
+@lru_cache(maxsize=64)
 def is_computed(claim: str) -> bool:
     """Return whether a claim compares or adds up, so that its number need not stand in the text it rests on."""
     return bool(_COMPUTED.search(claim))
@@ -134,8 +136,8 @@ def _is_counted_date(found: FoundNumber, claim: str, known: str) -> bool:
     """Return whether a number is the day of a date, and the text counts time from one: "on 1 May ... a week later"."""
     return bool(
         0 < found.number.value <= 31
-        and _COUNTED_TIME.search(known)
         and any(match.start() <= found.start < match.end() for match in DATED.finditer(claim))
+        and _COUNTED_TIME.search(known)
     )
 
 

@@ -1,6 +1,7 @@
 """The check of citations on a labelled set: how many correct ones it keeps, and how many wrong ones it finds.
 
     python benchmarks/citations.py [--set NAME] [--part open|held-out|all] [--errors] [--reranker] [--model] [--ask DIR]
+        [--behind N]
     python benchmarks/citations.py --replies DATA [--errors]
 
 `benchmarks/citations/cases.txt`: questions (``Q:``), their evidence in the order of its numbers (``E:``), and answers
@@ -19,6 +20,7 @@ check       the check that answers go through
 model       `citation_check = "model"`: a chat model, and the check for what it leaves undecided. Replies of a strong
             model to the prompts of one set are recorded (`citations/model_replies.jsonl`, by the hash of the prompt);
             --ask DIR writes prompts without a reply to ``DIR/prompts.jsonl``, answers about one passage far apart
+--behind N  the evidence of the check is empty and rests on N passages, its own and those of other questions
 reranker    the logit of the local cross-encoder (extra `local`) for claim and evidence is above zero
 """
 
@@ -169,7 +171,9 @@ def check(text: str, evidence: Sequence[str], question: str) -> list[bool]:
 
 def among_passages(cases: Sequence[Case], n: int) -> Judge:
     """Return the check where a piece of evidence is empty and rests on its passage and others of other questions."""
-    others = {case.question: [e for other in cases if other is not case for e in shown(other)] for case in cases}
+    others = {
+        case.question: [e for other in cases if other is not case for e in shown(other)] for case in cases
+    }
 
     def judge(text: str, evidence: Sequence[str], question: str) -> list[bool]:
         rng = Random(question)

@@ -28,8 +28,8 @@ _NOTED = 80
 """Characters of a claim in a note."""
 _MAX_CHUNKS = 16
 """Chunks behind a piece of evidence that are read."""
-_MAX_COMPARED = 2
-"""Of these, those that are compared with all claims that cite the piece: so many that have most words of each claim."""
+_MAX_COMPARED = 8
+"""Of these, those that a claim adds to what is compared with all claims that cite the piece."""
 _MAX_HITS = 256
 """Chunks of the whole index among which those nearest to a claim are looked for."""
 _MIN_CLAUSE_WORDS = 3
@@ -322,18 +322,22 @@ def _claims_of(text: str) -> list[_Claim]:
 def _nearest_texts(claims: Sequence[Collection[str]], texts: Sequence[str]) -> Sequence[str]:
     """Return the first text of a piece of evidence, and of the others those nearest to its claims, in their order.
 
+    They are those with the most words of a claim, and with one word less. In the others, words that a claim changed
+    stand by chance: with them, fewer wrong claims are found, and no more correct ones kept.
+
     Args:
         claims: the stems of each claim that cites the piece.
         texts: of the piece.
     """
-    if len(texts) <= 1 + _MAX_COMPARED:
+    if len(texts) <= 2:
         return texts
     folded = [text.casefold() for text in texts]
     nearest = set[int]()
     for wanted in claims:
         parts = roots(wanted)
-        order = sorted(range(1, len(texts)), key=lambda i: -sum([part in folded[i] for part in parts]))
-        nearest.update(order[:_MAX_COMPARED])
+        shared = {i: sum([part in folded[i] for part in parts]) for i in range(1, len(texts))}
+        order = sorted(shared, key=lambda i: -shared[i])
+        nearest.update(i for i in order[:_MAX_COMPARED] if shared[i] >= shared[order[0]] - 1)
     return [texts[i] for i in (0, *sorted(nearest))]
 
 

@@ -46,6 +46,14 @@ def test_what_no_passage_of_many_says_is_removed(index, report):
     assert "the number 1,520" in checked.notes[0]
 
 
+def test_a_number_of_another_passage_supports_nothing(index, report):
+    checked = check_citations(
+        "The Knot left berth 27 with 1,250 crates of herring [1].", [report], index.snapshot()
+    )
+    assert not checked.citations
+    assert "the number 1,250" in checked.notes[0]
+
+
 def test_few_passages_are_read_for_a_report(index, report, monkeypatch):
     snapshot = index.snapshot()
     read = []

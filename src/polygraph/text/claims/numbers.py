@@ -236,9 +236,7 @@ def _number_words(text: str) -> Iterator[FoundNumber]:
         yield _with_unit(value, text, match.start(), end, text[match.start() : end], True)
 
 
-_ASCII_LETTERS = bytes(
-    code if chr(code) in ascii_lowercase else ord(" ") for code in range(256)
-)
+_ASCII_LETTERS = bytes(code if chr(code) in ascii_lowercase else ord(" ") for code in range(256))
 
 
 def _ascii_parts(text: str) -> list[bytes]:

@@ -230,7 +230,6 @@ def judge_citations(
         there = [n for n in cited if n in compared]
         in_item = {n: _shared_stems(wanted, compared[n]) for n in there}
         together = PARAGRAPH_END.join(dict.fromkeys(chain.from_iterable(compared[n] for n in there)))
-        against = contradiction(clause or claim, together, given=question, elsewhere=everything)
         # Pieces that are cited together share the claim: each supports a part of it.
         supported = set[str]().union(*in_item.values())
         support = len(supported) / len(wanted) if wanted else 1.0
@@ -247,6 +246,11 @@ def judge_citations(
             )
         # A paraphrase may share no word with its passage; only another piece with its words speaks against it.
         is_neighbour = best - support > _NEIGHBOUR_SUPPORT
+        against = (
+            ""
+            if is_neighbour or not there
+            else contradiction(clause or claim, together, given=question, elsewhere=everything)
+        )
         verdicts = []
         for n in cited:
             because = ""

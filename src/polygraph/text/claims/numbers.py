@@ -216,24 +216,24 @@ def _plain_value(word: str) -> float | None:
 
 
 def _number_words(text: str) -> Iterator[FoundNumber]:
-    if not _may_have_number_word(text):
-        return
-    # Most words of a text recur and few are numbers.
-    known = {word: found for word in set(WORD.findall(text)) if (found := _number_word(word))}
-    if not known:
-        return
     end_of_last = -1
-    for match in WORD.finditer(text):
-        if match.group() not in known or match.start() < end_of_last:
-            continue
-        value, length = known[match.group()]
-        end = match.start() + length
-        if value in _TENS_VALUES and (after := WORD.search(text, match.end())):
-            unit = _word_value(after.group().casefold())
-            if unit is not None and 0 < unit < 10 and text[end : after.start()].strip(" -") == "":
-                value, end = value + unit, after.end()
-        end_of_last = end
-        yield _with_unit(value, text, match.start(), end, text[match.start() : end], True)
+    start_of_line = 0
+    for line in text.split("\n"):
+        end_of_line = start_of_line + len(line)
+        # Few lines have any.
+        if _may_have_number_word(line):
+            for match in WORD.finditer(text, start_of_line, end_of_line):
+                if match.start() < end_of_last or not (found := _number_word(match.group())):
+                    continue
+                value, length = found
+                end = match.start() + length
+                if value in _TENS_VALUES and (after := WORD.search(text, match.end())):
+                    unit = _word_value(after.group().casefold())
+                    if unit is not None and 0 < unit < 10 and text[end : after.start()].strip(" -") == "":
+                        value, end = value + unit, after.end()
+                end_of_last = end
+                yield _with_unit(value, text, match.start(), end, text[match.start() : end], True)
+        start_of_line = end_of_line + 1
 
 
 _ASCII_LETTERS = bytes(code if chr(code) in ascii_lowercase else ord(" ") for code in range(256))

@@ -31,7 +31,7 @@ from polygraph.models import Models
 from polygraph.models.retry import is_local
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import storage_errors_explained
-from polygraph.store.layers import dependents, up_to_date, versions, with_dependencies
+from polygraph.store.layers import dependents, keep_versions, up_to_date, versions, with_dependencies
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 
@@ -198,6 +198,7 @@ class _Builder:
         self._new_task, self._on_change, self._told = new_task, on_change, told
         # Nothing that a build does changes them.
         self._current = versions(store, manifest)
+        keep_versions(store, manifest, self._current)
         self._intact: dict[Path, bool] = {}
 
     def build(

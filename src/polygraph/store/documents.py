@@ -26,6 +26,8 @@ CREATE TABLE IF NOT EXISTS tables (
   spans TEXT NOT NULL, PRIMARY KEY (document, ordinal)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS passage_lengths (chunk TEXT PRIMARY KEY, n_tokens INTEGER NOT NULL) WITHOUT ROWID;
 """
+CHUNKS_VERSION = "chunks_version"
+"""Key of what was computed from all documents; deleted when one of them changes."""
 
 
 class DocumentTables:
@@ -134,6 +136,7 @@ class DocumentTables:
     def put(self, document: Document, root: str, chunks: Sequence[Chunk], windows: Sequence[Window]) -> None:
         """Add a document, or replace the one of the same id and everything extracted from it."""
         self.remove(document.id)
+        self._forget_version()
         metadata = json.dumps(document.metadata, ensure_ascii=False, sort_keys=True, default=str)
         d = document
         self._db.insert("documents", [(d.id, root, d.source, d.title, d.text, metadata, d.hash)])
@@ -187,6 +190,10 @@ class DocumentTables:
         for table in ("windows", "chunks", "tables"):
             self._db.execute(f"DELETE FROM {table} WHERE document = ?", (document,))  # noqa: S608
         self._db.execute("DELETE FROM documents WHERE id = ?", (document,))
+        self._forget_version()
+
+    def _forget_version(self) -> None:
+        self._db.execute("DELETE FROM meta WHERE key = ?", (CHUNKS_VERSION,))
 
     def unread(self) -> list[tuple[str, str]]:
         """Return the files that could not be read, as ``(path, reason)``, by path."""

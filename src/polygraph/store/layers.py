@@ -21,9 +21,11 @@ from pathlib import Path
 from polygraph import revisions
 from polygraph.records import digest, digest_of
 from polygraph.store import lexical
+from polygraph.store.documents import CHUNKS_VERSION
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.manifest import REPORT_WORDS, Manifest
-from polygraph.store.protocol import DECISION_KINDS, StoreReader
+from polygraph.store.protocol import DECISION_KINDS, Store, StoreReader
+from polygraph.store.serialization import dump, load
 
 DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "chunks": (),
@@ -104,8 +106,7 @@ def dependents(layer: str) -> tuple[str, ...]:
 
 def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
     """Return the version that each layer would have if it were built now."""
-    documents = (f"{i}\n{h}" for i, h in store.documents.content_hashes())
-    found = {"chunks": digest_of(chain([manifest.chunker], documents))}
+    found = {"chunks": _version_of_chunks(store, manifest)}
     decisions = [
         f"{kind}\n{a}\n{b}" for kind in DECISION_KINDS for a, b in sorted(store.extractions.decisions(kind))
     ]
@@ -142,6 +143,24 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
         if layer not in found:
             found[layer] = digest(layer, *own[layer], *(found[b] for b in rests_on))
     return found
+
+
+def _version_of_chunks(store: StoreReader, manifest: Manifest) -> str:
+    kept = store.meta(CHUNKS_VERSION)
+    if kept is not None:
+        chunker, version = load(kept)
+        if chunker == manifest.chunker:
+            return str(version)
+    documents = (f"{i}\n{h}" for i, h in store.documents.content_hashes())
+    return digest_of(chain([manifest.chunker], documents))
+
+
+def keep_versions(store: Store, manifest: Manifest, found: Mapping[str, str]) -> None:
+    """Store what takes longest to compute of the `versions`, so that opening an index reads no document."""
+    kept = dump([manifest.chunker, found["chunks"]])
+    if store.meta(CHUNKS_VERSION) != kept:
+        with store.transaction():
+            store.set_meta(CHUNKS_VERSION, kept)
 
 
 def up_to_date(

@@ -2,6 +2,7 @@
 
 import shutil
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.database import SqliteStore
+from polygraph.store.documents import DocumentTables
 from polygraph.store.graph_arrays import GraphArrays
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layers import (
@@ -98,8 +100,6 @@ def test_a_layer_without_its_files_is_not_ready_nor_is_what_rests_on_it(folder, 
     ],
 )
 def test_a_changed_setting_makes_stale_what_depends_on_it_and_nothing_else(change, stale, folder):
-    from dataclasses import replace
-
     store = SqliteStore(folder, mode="read")
     manifest = replace(store.manifest(), **change)
     assert set(DEPENDENCIES) - up_to_date(store, manifest).keys() == stale
@@ -114,6 +114,33 @@ def test_versions_do_not_depend_on_time_or_place(folder, tmp_path):
     copy = SqliteStore(tmp_path / "elsewhere", mode="read")
     assert versions(copy, copy.manifest()) == wanted
     copy.close()
+
+
+def test_a_finished_index_is_opened_without_reading_its_documents(folder, monkeypatch):
+    def read(self):
+        raise AssertionError("all documents are read")
+
+    monkeypatch.setattr(DocumentTables, "content_hashes", read)
+    with closing(Snapshot(folder)) as opened:
+        assert opened.layers == set(DEPENDENCIES)
+
+
+def test_versions_follow_the_documents(folder, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    with closing(SqliteStore(copy, mode="write")) as store:
+        manifest = store.manifest()
+        assert manifest is not None
+        before = versions(store, manifest)
+        document = store.documents.get("papers.jsonl#open")
+        assert document is not None
+        with store.transaction():
+            store.documents.put(replace(document, text="Another text."), "root", (), ())
+        changed = versions(store, manifest)
+        with store.transaction():
+            store.documents.remove(document.id)
+        removed = versions(store, manifest)
+    assert len({before["chunks"], changed["chunks"], removed["chunks"]}) == 3
 
 
 def test_an_index_before_its_first_build_says_so(tmp_path):

@@ -32,9 +32,11 @@ deep: $(VENV)/.dev postgres-server
 	$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m deep --ignore=tests/postgres
 	$(MEMORY) $(VENV)/postgres/bin/python -m pytest tests/postgres -m deep
 
-# The page in a real Chromium, alone: drawing without a GPU takes all cores.
+# The page in a real Chromium, alone: drawing without a GPU takes all cores. In about one of fifteen runs the browser shows
+# nothing in any test, for a reason that is not known (the first failure prints what there is): such a run ends at once and
+# is done again.
 page: $(VENV)/.dev
-	$(PYTEST) tests/page
+	$(PYTEST) tests/page --maxfail=2 || $(PYTEST) tests/page
 
 check: lint types test
 

@@ -164,11 +164,7 @@ class _ShownTexts(Sequence[tuple[str, ...]]):
         return self._chunks[n]
 
     def _nearest(self, n: int, ids: Sequence[str]) -> list[str]:
-        claims = " ".join(
-            _claim_before(self._answer[: match.start()], since=0)[1]
-            for match in _CITATION.finditer(self._answer)
-            if n + 1 in map(int, _NUMBER.findall(match.group()))
-        )
+        claims = " ".join(c.claim for c in _claims_of(self._answer) if n + 1 in c.cited)
         behind = set(ids)
         hits = self._index.search_words(claims, _MAX_HITS) if "lexical" in self._index.layers else []
         found = [id for id in self._index.chunk_ids([hit.n for hit in hits]) if id in behind]
@@ -312,15 +308,17 @@ class _Claim(NamedTuple):
     """The distinct numbers, in their order."""
 
 
-def _claims_of(text: str) -> list[_Claim]:
+# The passages behind evidence are chosen for the claims before these are judged.
+@lru_cache(maxsize=8)
+def _claims_of(text: str) -> tuple[_Claim, ...]:
     """Return the claims of an answer before its citations, in order."""
-    claims, end = [], 0
+    claims, end = list[_Claim](), 0
     for match in _CITATION.finditer(text):
         clause, claim = _claim_before(text[: match.start()], since=end)
         cited = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
         claims.append(_Claim(match, clause, claim, cited))
         end = match.end()
-    return claims
+    return tuple(claims)
 
 
 def _nearest_texts(claims: Sequence[Collection[str]], texts: Sequence[str]) -> Sequence[str]:

@@ -212,16 +212,29 @@ def _fold(char: str) -> str:
 
 
 _FOLDED = _Folded()
+_PRINTED = bytes([ord("\n"), *range(ord(" "), ord("~") + 1)])
+_FEW = 32
+"""Different characters that are replaced one after the other: for more, to look up every letter takes less time."""
 
 
 def _folded(text: str) -> str:
     """Return a text with the plain form of each character."""
+    encoded = text.encode("utf-8", "surrogatepass")
     # Of what is printed in ASCII, only capitals have another plain form.
-    return text.lower() if _is_printable_ascii(text) else text.translate(_FOLDED)
+    lower = encoded.lower().decode("utf-8", "surrogatepass")
+    plain = {char: _FOLDED[ord(char)] for char in _unprinted(encoded)}
+    others = {char: folded for char, folded in plain.items() if folded != char}
+    # A plain form that is no ASCII might be replaced in its turn.
+    if len(others) > _FEW or not "".join(others.values()).isascii():
+        return text.translate(_FOLDED)
+    for char, folded in others.items():
+        lower = lower.replace(char, folded)
+    return lower
 
 
-def _is_printable_ascii(text: str) -> bool:
-    return text.isascii() and text.replace("\n", "").isprintable()
+def _unprinted(encoded: bytes) -> set[str]:
+    """Return the different characters of a text in UTF-8 but for those printed in ASCII and line feeds."""
+    return set(encoded.translate(None, _PRINTED).decode("utf-8", "surrogatepass"))
 
 
 _LEAD = r"^[ >*_#|+~\-]*+"
@@ -313,7 +326,7 @@ def _rewritten(text: str, found: Sequence[re.Match[str]], keep_numbers: bool) ->
         return text
     # A character folds to one character, none or several; in most texts all fold to one.
     origin: Sequence[int] = range(len(text))
-    if not _is_printable_ascii(text) and any(len(_FOLDED[ord(char)]) != 1 for char in set(text)):
+    if any(len(_FOLDED[ord(char)]) != 1 for char in _unprinted(text.encode("utf-8", "surrogatepass"))):
         origin = [i for i, char in enumerate(text) for _ in _FOLDED[ord(char)]]
     if keep_numbers:
         found = [m for m in found if m.re is not _NUMBER or not _KEPT.match(text, origin[m.start()])]

@@ -8,7 +8,7 @@ import numpy as np
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
-from polygraph.store.vectors import Hit
+from polygraph.store.vectors import Nearest
 from polygraph.text.words import StemCounts, content_stem_set, content_stems
 
 MANY_PASSAGES = 500
@@ -18,7 +18,7 @@ NEAREST = 500
 
 
 def consider_passages(
-    entities: Sequence[Entity], vector: Vectors, index: Snapshot, nearest: Sequence[Hit] | None = None
+    entities: Sequence[Entity], vector: Vectors, index: Snapshot, nearest: Nearest | None = None
 ) -> list[Sequence[str]]:
     """Return the passages of each entity that can rank high for a question.
 
@@ -39,8 +39,8 @@ def consider_passages(
     if not hubs:
         return [e.chunks for e in entities]
     rows = index.entity_rows([e.id for e in hubs])
-    found_near = index.search_chunks(vector, NEAREST) if nearest is None else nearest[:NEAREST]
-    hits = sorted(hit.n for hit in found_near)
+    found_near = index.nearest_chunks(vector, NEAREST) if nearest is None else nearest
+    hits = np.sort(found_near.rows[:NEAREST]).tolist()
     there = {
         hub.id: [
             n for n, is_there in zip(hits, index.mentioned_in(rows[hub.id], hits), strict=True) if is_there

@@ -14,6 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from polygraph.errors import BadInput
+from polygraph.memory import rare_collections
 from polygraph.server.gate import Gate
 from polygraph.server.problems import Problem
 from polygraph.server.settings import ServerSettings
@@ -49,7 +50,9 @@ def serve(app: Gate, settings: ServerSettings, on_start: Callable[[int], None]) 
         BadInput: if the address cannot be used.
     """
     listening = listen(settings.host, settings.port)
-    asyncio.run(make_server(app, settings, on_start).serve(sockets=[listening]))
+    # Questions make thousands of objects each, nearly all of them without cycles.
+    with rare_collections():
+        asyncio.run(make_server(app, settings, on_start).serve(sockets=[listening]))
 
 
 def make_server(app: Gate, settings: ServerSettings, on_start: Callable[[int], None]) -> uvicorn.Server:

@@ -141,12 +141,11 @@ def hartley(vectors: Floats) -> Floats:
     [0.5, 0.5, 0.5, 0.5]
     """
     dimension = vectors.shape[-1]
-    frequencies = np.fft.rfft(vectors, axis=-1)
+    frequencies = np.fft.rfft(vectors, axis=-1, norm="ortho")
     found = np.empty(vectors.shape, dtype=np.float32)
     half = dimension // 2 + 1
-    found[..., :half] = frequencies.real - frequencies.imag
+    np.subtract(frequencies.real, frequencies.imag, out=found[..., :half])
     # The frequencies above the middle are the conjugates of those below.
     mirrored = frequencies[..., 1 : 1 + dimension - half][..., ::-1]
-    found[..., half:] = mirrored.real + mirrored.imag
-    found /= np.float32(np.sqrt(dimension))
+    np.add(mirrored.real, mirrored.imag, out=found[..., half:])
     return found

@@ -61,9 +61,9 @@ class Nearest(NamedTuple):
         order, best = _best(scores, k)
         return cls(order if rows is None else rows[order], best)
 
-    def hits(self) -> list[Hit]:
-        """Return them one by one."""
-        return list(map(Hit, self.rows.tolist(), self.scores.tolist()))
+    def hits(self, most: int | None = None) -> list[Hit]:
+        """Return them, or the `most` best of them, one by one."""
+        return list(map(Hit, self.rows[:most].tolist(), self.scores[:most].tolist()))
 
 
 def top(scores: NDArray[np.floating], k: int) -> list[Hit]:

@@ -5,7 +5,7 @@ import numpy as np
 from polygraph.records import Description, Entity
 from polygraph.retrieve import linked_passages
 from polygraph.retrieve.linked_passages import best_passages, consider_passages, rank_by_statements
-from polygraph.store.vectors import Hit
+from polygraph.store.vectors import Nearest
 
 
 def entity(name, chunks, described=()):
@@ -32,8 +32,9 @@ class Tiny:
     def chunk_rows(self, ids):
         return {i: int(i.partition(":")[2]) for i in ids}
 
-    def search_chunks(self, vector, k):
-        return [Hit(n, float(n)) for n in range(9, -1, -1)][:k]
+    def nearest_chunks(self, vector, k):
+        rows = np.arange(9, -1, -1)[:k]
+        return Nearest(rows, rows.astype(float))
 
     def chunk_ids(self, rows):
         return [f"d:{n}" for n in rows]

@@ -123,16 +123,16 @@ def find_known_names(
         is_known: for hashes of shape ``(k,)``, returns which of them are known names.
     """
     words = list(_WORD.finditer(text))[:200]
-    plain = [_comparable(w.group()) for w in words]
+    plain = _all_comparable([w.group() for w in words])
     casual = text[1:] == text[1:].lower()
+    stands_out = [not w.group()[0].islower() for w in words]
     spans = [
         (i, j)
         for i in range(len(words))
         for j in range(i + 1, min(i + _MAX_WORDS, len(words)) + 1)
-        if _is_name(tuple(plain[i:j]))
-        and ((casual and j - i > 1) or _looks_like_name(words[i].group(), words[j - 1].group()))
+        if (stands_out[i] or stands_out[j - 1] or (casual and j - i > 1)) and _is_name(plain[i:j])
     ]
-    hashes = [_hash(tuple(plain[i:j])) for i, j in spans]
+    hashes = [_hash(plain[i:j]) for i, j in spans]
     known = is_known(np.array(hashes, dtype=np.uint64))
     taken: set[int] = set()
     found: list[tuple[int, TextMention]] = []
@@ -224,7 +224,7 @@ def _comparable(word: str) -> str:
     return plain[:-2] if plain.endswith(_GENITIVE) else plain
 
 
-def _is_name(words: tuple[str, ...]) -> bool:
+def _is_name(words: Sequence[str]) -> bool:
     """Return whether words may be a name: several words, or one that is neither short nor a stop word."""
     return bool(words) and (len(words) > 1 or (len(words[0]) >= _SHORT and words[0] not in STOP_WORDS))
 
@@ -234,5 +234,5 @@ def _looks_like_name(first: str, last: str) -> bool:
     return not first[0].islower() or not last[0].islower()
 
 
-def _hash(words: tuple[str, ...]) -> int:
+def _hash(words: Sequence[str]) -> int:
     return int.from_bytes(blake2b(" ".join(words).encode(), digest_size=8).digest(), "little")

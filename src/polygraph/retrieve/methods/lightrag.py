@@ -50,7 +50,7 @@ from polygraph.retrieve.steps import (
     sources_of,
 )
 from polygraph.store.snapshot import Snapshot
-from polygraph.store.vectors import Hit
+from polygraph.store.vectors import Nearest
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.questions.keywords import Keywords, question_keywords
 
@@ -190,11 +190,11 @@ class LightRAG:
         relations = reader.read(level.relations)
         whys = _reasons((low, high), level.relations, relations)
         near: list[tuple[str, str]] = []
-        nearest: Sequence[Hit] | None = None
+        nearest: Nearest | None = None
         if self.mode == "mix":
             # One search for these and for the passages of hubs.
-            nearest = index.search_chunks(vector, max(self.chunk_k, NEAREST))
-            hits = [h for h in nearest[: self.chunk_k] if h.score >= self.threshold]
+            nearest = index.nearest_chunks(vector, max(self.chunk_k, NEAREST))
+            hits = [h for h in nearest.hits(self.chunk_k) if h.score >= self.threshold]
             near = [
                 (c.id, f"cosine {h.score:.3f} with the question")
                 for h, c in zip(hits, index.chunks([h.n for h in hits]), strict=True)
@@ -291,7 +291,7 @@ class LightRAG:
         vector: Vectors,
         index: Snapshot,
         texts: RowTexts,
-        nearest: Sequence[Hit] | None = None,
+        nearest: Nearest | None = None,
     ) -> list[tuple[str, str]]:
         """Pick passages of ranked rows (with their names), each with the first row that cites it."""
         if verb == "mentions" and self.pick != "quota":

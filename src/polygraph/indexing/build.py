@@ -29,6 +29,7 @@ from polygraph.indexing.vector_layers import embed_graph
 from polygraph.memory import limit_arenas, rare_collections, trim_heap
 from polygraph.models import Models
 from polygraph.models.retry import is_local
+from polygraph.models.thread_pool import POLL_S
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import storage_errors_explained
 from polygraph.store.layers import dependents, up_to_date, versions, with_dependencies
@@ -79,6 +80,8 @@ _SIDE_BY_SIDE = (
     frozenset({"lexical", "names", "chunk_vectors", "graph"}),
     frozenset(
         {
+            "descriptions",
+            "communities",
             "entity_vectors",
             "name_vectors",
             "description_vectors",
@@ -90,7 +93,7 @@ _SIDE_BY_SIDE = (
     ),
     frozenset({"synonyms", "report_vectors"}),
 )
-"""Layers that stand together in `LAYERS` and mostly wait for an endpoint; all but the last only read the store."""
+"""Layers that stand together in `LAYERS` and mostly wait for an endpoint. One that rests on another waits for it."""
 
 
 def build(
@@ -290,7 +293,9 @@ class _Builder:
             if layer.name not in self._wanted:
                 continue
             task = self._new_task(layer.name, self._current, progress)
-            if layer.name in ready and not task.rebuild:
+            # What is built again is recorded after the group, so that `ready` does not know that this one rests on it.
+            again = any(below.rebuild for other, below in tasks if other.name in layer.rests_on)
+            if layer.name in ready and not task.rebuild and not again:
                 continue
             if layer.name in self._store.layers():
                 self._on_change()
@@ -349,9 +354,18 @@ def _build_group(
         The seconds that each layer took.
     """
     done: dict[str, tuple[int, float]] = {}
+    ended = {layer.name: threading.Event() for layer, _ in tasks}
 
     def build_one(layer: Layer, task: LayerTask, shared: Progress) -> None:
-        done[layer.name] = _build_one(layer, task, shared)
+        try:
+            for below in layer.rests_on:
+                while below in ended and not ended[below].wait(POLL_S):
+                    pass  # wakes up for Ctrl-C
+                if below in ended and below not in done:
+                    return  # it failed, which ends the group
+            done[layer.name] = _build_one(layer, task, shared)
+        finally:
+            ended[layer.name].set()
 
     try:
         if len(tasks) == 1:

@@ -39,6 +39,9 @@ from polygraph.store.protocol import Store
 _MANY = 1_000
 """Chunks from which on their vectors are computed beside the layers of the graph, not before it. With fewer it saves
 less than two seconds, and an index whose graph fails has them."""
+_YIELD_S = 5.0
+"""Longest time that the vectors of chunks wait until a model has read all windows. What follows takes few calls at once
+and leaves room for them, while a window that has to wait for them delays everything."""
 _LONG_S = 10.0
 """After a layer that took longer, garbage is collected before memory is released, which takes some dozens of
 milliseconds."""
@@ -288,7 +291,7 @@ class _Builder:
     def _tasks(self, group: Sequence[Layer], progress: Progress) -> list[tuple[Layer, LayerTask]]:
         """Return the layers of a group that are to be built, with their tasks."""
         ready = up_to_date(self._store, self._manifest, self._is_intact, self._current)
-        tasks = []
+        tasks: list[tuple[Layer, LayerTask]] = []
         for layer in group:
             if layer.name not in self._wanted:
                 continue
@@ -355,6 +358,10 @@ def _build_group(
     """
     done: dict[str, tuple[int, float]] = {}
     ended = {layer.name: threading.Event() for layer, _ in tasks}
+    windows_read = threading.Event()
+    graph = next((task for layer, task in tasks if layer.name == "graph" and task.manifest.by_model), None)
+    if graph is not None:
+        graph.after_reading = windows_read.set
 
     def build_one(layer: Layer, task: LayerTask, shared: Progress) -> None:
         try:
@@ -363,9 +370,13 @@ def _build_group(
                     pass  # wakes up for Ctrl-C
                 if below in ended and below not in done:
                     return  # it failed, which ends the group
+            if layer.name == "chunk_vectors" and graph is not None:
+                windows_read.wait(_YIELD_S)
             done[layer.name] = _build_one(layer, task, shared)
         finally:
             ended[layer.name].set()
+            if task is graph:
+                windows_read.set()
 
     try:
         if len(tasks) == 1:

@@ -296,9 +296,9 @@ class _Builder:
             if layer.name not in self._wanted:
                 continue
             task = self._new_task(layer.name, self._current, progress)
-            # What is built again is recorded after the group, so that `ready` does not know that this one rests on it.
-            again = any(below.rebuild for other, below in tasks if other.name in layer.rests_on)
-            if layer.name in ready and not task.rebuild and not again:
+            # What is built again has the same version, and is recorded only after the group.
+            task.rebuild |= any(below.rebuild for other, below in tasks if other.name in layer.rests_on)
+            if layer.name in ready and not task.rebuild:
                 continue
             if layer.name in self._store.layers():
                 self._on_change()

@@ -144,6 +144,19 @@ def union(a: Array, b: Array) -> Array:
     return distinct(np.concatenate((a, b)))
 
 
+def overlap(a: Array, b: Array) -> bool:
+    """Return whether two arrays of distinct values, ascending, have one in common.
+
+    >>> overlap(np.array([1, 3]), np.array([2, 3])), overlap(np.array([1, 3]), np.array([2]))
+    (True, False)
+    """
+    if not len(a) or not len(b) or a[-1] < b[0] or b[-1] < a[0]:
+        return False
+    both = np.concatenate((a, b))
+    both.sort()
+    return bool((both[1:] == both[:-1]).any())
+
+
 def largest(values: Array, k: int) -> Array:
     """Return the positions of the `k` largest values, ascending; of equal values the first.
 

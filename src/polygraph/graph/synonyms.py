@@ -34,10 +34,10 @@ _CELLS = 8
 """Cells of each name."""
 _ROWS = 128
 """Names that are compared at once."""
-_TILE = 2_048
-"""Names that they are compared with at once."""
-_PAIRS = 512
-"""Pairs whose cosine is computed at once."""
+_TILE = 1 << 20
+"""Numbers of the vectors that they are compared with at once: 4 MB."""
+_PAIRS = 1 << 16
+"""Numbers of the vectors of either side, in double precision, of which cosines are computed at once."""
 _HELD = 500_000
 """Pairs that are collected before all but the nearest of each name are dropped."""
 _SLACK = 1e-3
@@ -246,12 +246,13 @@ def _within_cells(rows: Rows, again: NDArray[np.bool_], cells: Keys) -> Iterator
 def _near(some: Rows, others: Rows, matrix: Vectors, least: NDArray[np.float32]) -> Iterator[Pairs]:
     """Yield the similar pairs, each once, of some names among themselves and with others."""
     rows = np.concatenate([some, others])
-    for at in range(0, len(some), _TILE):
-        mine = some[at : at + _TILE]
+    tile = max(_ROWS, _TILE // max(1, matrix.shape[1]))
+    for at in range(0, len(some), tile):
+        mine = some[at : at + tile]
         near = matrix[mine]
         yield from _near_in(mine, mine, near, near, least, same=True)
-        for first in range(at + len(mine), len(rows), _TILE):
-            theirs = rows[first : first + _TILE]
+        for first in range(at + len(mine), len(rows), tile):
+            theirs = rows[first : first + tile]
             yield from _near_in(mine, theirs, near, matrix[theirs], least, same=False)
 
 
@@ -259,9 +260,10 @@ def _near_in(
     mine: Rows, theirs: Rows, near: Vectors, others: Vectors, least: NDArray[np.float32], *, same: bool
 ) -> Iterator[Pairs]:
     """Yield the similar pairs of one tile: of two sets of names, or of one set if `same`."""
+    at_once = max(1, _PAIRS // max(1, near.shape[1]))
     for i, j in _candidates(mine, theirs, near, others, least, same=same):
-        for begin in range(0, len(i), _PAIRS):
-            a, b = i[begin : begin + _PAIRS], j[begin : begin + _PAIRS]
+        for begin in range(0, len(i), at_once):
+            a, b = i[begin : begin + at_once], j[begin : begin + at_once]
             exact = np.einsum("ij,ij->i", near[a].astype(np.float64), others[b].astype(np.float64))
             # Rounding can give cosines a little above 1.
             cosines = np.minimum(np.round(exact, _DECIMALS), 1.0)

@@ -29,6 +29,7 @@ from polygraph.indexing.vector_layers import embed_graph
 from polygraph.memory import limit_arenas, rare_collections, trim_heap
 from polygraph.models import Models
 from polygraph.models.retry import is_local
+from polygraph.models.thread_pool import POLL_S
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import storage_errors_explained
 from polygraph.store.layers import dependents, keep_versions, up_to_date, versions, with_dependencies
@@ -38,6 +39,9 @@ from polygraph.store.protocol import Store
 _MANY = 1_000
 """Chunks from which on their vectors are computed beside the layers of the graph, not before it. With fewer it saves
 less than two seconds, and an index whose graph fails has them."""
+_YIELD_S = 5.0
+"""Longest time that the vectors of chunks wait until a model has read all windows. What follows takes few calls at once
+and leaves room for them, while a window that has to wait for them delays everything."""
 _LONG_S = 10.0
 """After a layer that took longer, garbage is collected before memory is released, which takes some dozens of
 milliseconds."""
@@ -79,6 +83,8 @@ _SIDE_BY_SIDE = (
     frozenset({"lexical", "names", "chunk_vectors", "graph"}),
     frozenset(
         {
+            "descriptions",
+            "communities",
             "entity_vectors",
             "name_vectors",
             "description_vectors",
@@ -90,7 +96,7 @@ _SIDE_BY_SIDE = (
     ),
     frozenset({"synonyms", "report_vectors"}),
 )
-"""Layers that stand together in `LAYERS` and mostly wait for an endpoint; all but the last only read the store."""
+"""Layers that stand together in `LAYERS` and mostly wait for an endpoint. One that rests on another waits for it."""
 
 
 def build(
@@ -286,11 +292,13 @@ class _Builder:
     def _tasks(self, group: Sequence[Layer], progress: Progress) -> list[tuple[Layer, LayerTask]]:
         """Return the layers of a group that are to be built, with their tasks."""
         ready = up_to_date(self._store, self._manifest, self._is_intact, self._current)
-        tasks = []
+        tasks: list[tuple[Layer, LayerTask]] = []
         for layer in group:
             if layer.name not in self._wanted:
                 continue
             task = self._new_task(layer.name, self._current, progress)
+            # What is built again has the same version, and is recorded only after the group.
+            task.rebuild |= any(below.rebuild for other, below in tasks if other.name in layer.rests_on)
             if layer.name in ready and not task.rebuild:
                 continue
             if layer.name in self._store.layers():
@@ -350,9 +358,26 @@ def _build_group(
         The seconds that each layer took.
     """
     done: dict[str, tuple[int, float]] = {}
+    ended = {layer.name: threading.Event() for layer, _ in tasks}
+    windows_read = threading.Event()
+    graph = next((task for layer, task in tasks if layer.name == "graph" and task.manifest.by_model), None)
+    if graph is not None:
+        graph.after_reading = windows_read.set
 
     def build_one(layer: Layer, task: LayerTask, shared: Progress) -> None:
-        done[layer.name] = _build_one(layer, task, shared)
+        try:
+            for below in layer.rests_on:
+                while below in ended and not ended[below].wait(POLL_S):
+                    pass  # wakes up for Ctrl-C
+                if below in ended and below not in done:
+                    return  # it failed, which ends the group
+            if layer.name == "chunk_vectors" and graph is not None:
+                windows_read.wait(_YIELD_S)
+            done[layer.name] = _build_one(layer, task, shared)
+        finally:
+            ended[layer.name].set()
+            if task is graph:
+                windows_read.set()
 
     try:
         if len(tasks) == 1:

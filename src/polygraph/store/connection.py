@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -209,6 +210,8 @@ class Connection:
     ) -> None:
         self.folder = folder
         self.before_change: Callable[[], None] = _nothing
+        # Layers that are built side by side change the store in turn.
+        self._changing = threading.RLock()
         try:
             if schema is not None:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -241,18 +244,19 @@ class Connection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Apply all changes made inside, or none if an exception leaves the block."""
-        try:
-            self.before_change()
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._db.execute("COMMIT")
-        except BaseException as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            if isinstance(error, _UNREADABLE):
-                raise explain_storage(error, self.folder) from error
-            raise
+        """Apply all changes made inside, or none if an exception leaves the block; one thread at a time."""
+        with self._changing:
+            try:
+                self.before_change()
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                if isinstance(error, _UNREADABLE):
+                    raise explain_storage(error, self.folder) from error
+                raise
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run a statement that changes something; errors are explained by the transaction around it."""

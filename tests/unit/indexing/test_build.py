@@ -180,6 +180,45 @@ def test_vectors_of_chunks_are_computed_beside_the_layers_of_the_graph_with_equa
     assert files(tmp_path / "beside") == files(tmp_path / "before")
 
 
+class EndpointEmbedder(HashEmbedder):
+    """Counts as an endpoint, so that layers are built side by side; notes the windows that were read when it embeds."""
+
+    local = False
+
+    def __init__(self, read):
+        self.read, self.windows_read = read, set()
+
+    def embed(self, texts, kind):
+        if kind == "document":
+            self.windows_read.add(len(self.read))
+        return super().embed(texts, kind)
+
+
+def test_layers_beside_an_endpoint_have_equal_bytes_and_wait_for_those_that_they_rest_on(papers, tmp_path):
+    for name in ("beside", "in order"):
+        chat, read = scripted_chat(), []
+        chat.replies["extract"] = noted(chat.replies["extract"], read)
+        embedder = EndpointEmbedder(read) if name == "beside" else HashEmbedder()
+        given = Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
+        options = {"chunk_tokens": 32, "window_tokens": 64, "description_tokens": 40}
+        with Index.open(tmp_path / name, models=given, **options) as index:
+            report = index.add(papers, extractor="llm")
+        assert set(report.built) == set(DEPENDENCIES)
+        if name == "beside":
+            # Not one text of a document before the last window.
+            assert embedder.windows_read == {len(read)}
+    assert rows(tmp_path / "beside") == rows(tmp_path / "in order")
+    assert files(tmp_path / "beside") == files(tmp_path / "in order")
+
+
+def noted(reply, calls):
+    def note(request):
+        calls.append(request)
+        return reply(request)
+
+    return note
+
+
 def test_vectors_of_chunks_are_kept_where_another_layer_fails_beside_them(idle_core, papers, tmp_path):
     def vectors_are_done():
         ends = time.monotonic() + 30

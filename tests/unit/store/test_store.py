@@ -3,6 +3,7 @@
 import gc
 import random
 import sqlite3
+import threading
 import weakref
 from contextlib import closing
 
@@ -32,6 +33,26 @@ def test_chunks_of_a_community_are_counted_in_pieces_of_any_size(size, store, mo
     monkeypatch.setattr(connection, "PIECE_BYTES", size)
     counted = [(c.id, c.n_chunks) for c in store.reports.counted_communities()]
     assert counted == [(c.id, len(c.chunks)) for c in records.COMMUNITIES]
+
+
+def test_threads_change_the_tables_in_turn(store):
+    inside, other_is_done = threading.Event(), []
+
+    def change():
+        inside.wait(10)
+        with store.transaction():
+            store.reports.put_communities(records.COMMUNITIES)
+        other_is_done.append(True)
+
+    other = threading.Thread(target=change)
+    other.start()
+    with store.transaction():
+        inside.set()
+        other.join(0.1)
+        assert not other_is_done
+        store.reports.put_communities([])
+    other.join()
+    assert store.reports.community_ids() == sorted(c.id for c in records.COMMUNITIES)
 
 
 def test_a_report_comes_back_from_json_as_it_was():

@@ -73,6 +73,8 @@ class PostgresConnection:
         self.url, self._read_only = url, read_only
         self._db = connect(url)
         self._lock = threading.RLock()
+        # Layers that are built side by side change the store in turn.
+        self._changing = threading.RLock()
         self._cursor_numbers = count()
         self._unclosed: list[str] = []
         self._columns: dict[str, tuple[str, ...]] = {}
@@ -101,15 +103,16 @@ class PostgresConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Apply all changes made inside, or none if an exception leaves the block."""
-        self.execute("BEGIN")
-        try:
-            yield
-            self.execute("COMMIT")
-        except BaseException:
-            if not self._db.broken and not self._db.closed:
-                self.execute("ROLLBACK")
-            raise
+        """Apply all changes made inside, or none if an exception leaves the block; one thread at a time."""
+        with self._changing:
+            self.execute("BEGIN")
+            try:
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                if not self._db.broken and not self._db.closed:
+                    self.execute("ROLLBACK")
+                raise
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run a statement that changes something."""

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from json import loads
 from operator import attrgetter
+from sys import intern
 from typing import Any
 
 from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES, OFFICES, TITLE_FAMILY
@@ -29,6 +30,10 @@ STEM = 6
 """Letters of a stem."""
 _MAX_WORDS = 400
 """Stems kept per entity."""
+
+
+_SETS = ("titles", "occupations", "classes", "within", "regions", "creators", "years")
+"""Attributes of which an entity may have several, but `words`."""
 
 
 @dataclass(slots=True)
@@ -95,15 +100,13 @@ class Attributes:
             self.kind, self.kind_is_stated = other.kind, other.kind_is_stated
         self.born = self.born or other.born
         self.died = self.died or other.died
-        self.titles |= other.titles
-        self.occupations |= other.occupations
-        self.classes |= other.classes
-        self.within |= other.within
-        self.regions |= other.regions
-        self.creators |= other.creators
-        self.years |= other.years
-        if len(self.words) < _MAX_WORDS:
-            self.words |= other.words
+        for name in _SETS:
+            if theirs := getattr(other, name):
+                ours = getattr(self, name)
+                # An empty set is a value of its own for each mention, and most are empty.
+                setattr(self, name, ours | theirs if ours else theirs)
+        if other.words and len(self.words) < _MAX_WORDS:
+            self.words = self.words | other.words if self.words else other.words
 
     def conflict(self, other: "Attributes", *, unrelated: bool) -> str:
         """Return why two sets of attributes cannot describe one entity, or an empty string.
@@ -251,7 +254,11 @@ class Attributes:
     def from_json(cls, text: str) -> "Attributes":
         """Read what `to_json` wrote."""
         known = loads(text)
-        values: dict[str, Any] = {f: frozenset(v) if isinstance(v, list) else v for f, v in known.items()}
+        # The same few words stand in the attributes of most names.
+        values: dict[str, Any] = {
+            f: frozenset(intern(x) if isinstance(x, str) else x for x in v) if isinstance(v, list) else v
+            for f, v in known.items()
+        }
         return cls(**values)
 
 

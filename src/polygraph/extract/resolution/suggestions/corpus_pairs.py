@@ -72,10 +72,12 @@ def suggest_pairs(merger: Merger) -> None:
         if is_other_script(a) != is_other_script(b):
             # A long word that sounds alike in two scripts is seldom another one.
             needed[a, b] = min(needed[a, b], _ENOUGH[HALF])
+    words = {base: frozenset(content_words(base)) for base in kinds}
+    foreign = {base for base in kinds if is_other_script(base)}
     for (a, b), n_shared in _with_shared_context(merger, kinds).items():
-        is_other = is_other_script(a) != is_other_script(b)
+        is_other = (a in foreign) != (b in foreign)
         # Names with a word in common were compared.
-        is_unlike = (a, b) in alike or not set(content_words(a)) & set(content_words(b))
+        is_unlike = (a, b) in alike or words[a].isdisjoint(words[b])
         if is_other or (n_shared > 1 and is_unlike):
             least = _OTHER_SCRIPT if is_other else _UNLIKE
             needed[a, b] = min(least, needed.get((a, b), least))

@@ -8,7 +8,7 @@ names and documents; each counts the more the fewer names have it. A change of s
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -60,23 +60,29 @@ def in_common(names: Sequence[ListedName]) -> dict[int, dict[int, float]]:
             bearers[clue].append(n)
     n_names = len(names)
     pairs, weights = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-    for clue, some in sorted(bearers.items()):
+    # Clues with equally many bearers and the same weight are paired at once.
+    alike: dict[tuple[int, str], list[list[int]]] = defaultdict(list)
+    for clue, some in bearers.items():
         if len(some) > 1:
-            of_clue = np.array(some, dtype=np.int64)
-            # Positions ascend, so that each pair has one number.
-            if len(some) <= _MAX_BLOCK:
-                first, second = np.triu_indices(len(some), 1)
-                pairs.append(of_clue[first] * n_names + of_clue[second])
-            else:
-                pairs.append(of_clue[:-1] * n_names + of_clue[1:])
-            weights.append(np.full(len(pairs[-1]), _WEIGHTS[clue.partition(" ")[0]] / len(some) ** _POWER))
+            alike[len(some), clue.partition(" ")[0]].append(some)
+    for (n_bearers, kind), blocks in alike.items():
+        of_clue = np.array(blocks, dtype=np.int64)
+        # Positions ascend, so that each pair has one number.
+        if n_bearers <= _MAX_BLOCK:
+            first, second = np.triu_indices(n_bearers, 1)
+            some_pairs = of_clue[:, first] * n_names + of_clue[:, second]
+        else:
+            some_pairs = of_clue[:, :-1] * n_names + of_clue[:, 1:]
+        pairs.append(some_pairs.reshape(-1))
+        weights.append(np.full(some_pairs.size, _WEIGHTS[kind] / n_bearers**_POWER))
     numbers, inverse = np.unique(np.concatenate(pairs), return_inverse=True)
     # Rounded, since sums depend on the order of their terms.
     sums = np.round(np.bincount(inverse, np.concatenate(weights), minlength=len(numbers)), 6)
     found: dict[int, dict[int, float]] = {n: {} for n in range(n_names)}
+    positions = list(found)  # each number once, not once for every pair
     for n in _nearest(numbers // n_names, numbers % n_names, sums).tolist():
         a, b = divmod(int(numbers[n]), n_names)
-        found[a][b] = found[b][a] = float(sums[n])
+        found[a][positions[b]] = found[b][positions[a]] = float(sums[n])
     return found
 
 
@@ -89,30 +95,43 @@ def _nearest(first: Array, second: Array, weight: Array) -> Array:
     return np.unique(kept % len(first)) if len(first) else first
 
 
-def _joined(n_names: int, near: Mapping[int, dict[int, float]], max_list: int) -> list[list[int]]:
-    """Join names as long as a list holds them: first the two lists with the highest mean of what is in common."""
+def _joined(n_names: int, between: dict[int, dict[int, float]], max_list: int) -> list[list[int]]:
+    """Join names as long as a list holds them: first the two lists with the highest mean of what is in common.
+
+    Args:
+        n_names: names to join.
+        between: what each has in common with others; used up.
+        max_list: names of one list at most.
+    """
     lists = {n: [n] for n in range(n_names)}
-    between = {n: dict(some) for n, some in near.items()}
 
-    def entry(a: int, b: int) -> tuple[float, int, int, int]:
-        a, b = min(a, b), max(a, b)
-        sizes = len(lists[a]), len(lists[b])
-        return -between[a][b] / (sizes[0] * sizes[1]), a, b, sum(sizes)
+    def best(a: int) -> tuple[float, int, int] | None:
+        """Return the pair to join first of those with a list."""
+        size = len(lists[a])
+        pairs = [
+            (-amount / (size * len(lists[c])), a, c) if a < c else (-amount / (size * len(lists[c])), c, a)
+            for c, amount in between[a].items()
+            if size + len(lists[c]) <= max_list
+        ]
+        return min(pairs, default=None)
 
-    waiting = [entry(a, b) for a, some in between.items() for b in some if a < b]
+    # The best pair of each list. It may be out of date once the other list has changed, but every change of a list adds
+    # its new best pair, so that the first pair that is up to date is the best of all.
+    waiting = [(pair, a) for a in lists if (pair := best(a)) is not None]
     heapq.heapify(waiting)
     while waiting:
-        _, a, b, size = heapq.heappop(waiting)
-        if a not in lists or b not in lists or len(lists[a]) + len(lists[b]) != size:
-            continue  # one of them was joined with another since
-        lists[a] += lists.pop(b)
-        for c, amount in between.pop(b).items():
-            del between[c][b]
-            if c != a:
-                between[a][c] = between[c][a] = between[a].get(c, 0.0) + amount
-        for c in between[a]:
-            if size + len(lists[c]) <= max_list:
-                heapq.heappush(waiting, entry(a, c))
+        pair, owner = heapq.heappop(waiting)
+        now = best(owner) if owner in lists else None
+        if now is not None and now == pair:
+            _, owner, other = pair
+            lists[owner] += lists.pop(other)
+            for c, amount in between.pop(other).items():
+                del between[c][other]
+                if c != owner:
+                    between[owner][c] = between[c][owner] = between[owner].get(c, 0.0) + amount
+            now = best(owner)
+        if now is not None:
+            heapq.heappush(waiting, (now, owner))
     return list(lists.values())
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from sys import intern
 
 from polygraph.extract.resolution.clusters.merger import Merger
 from polygraph.extract.resolution.suggestions.similar_names import content_words
@@ -85,5 +86,8 @@ def _listed(merger: Merger, n: int) -> ListedName:
         ),
         names=tuple(dict.fromkeys(table.strings[number] for number in table.written[rows].tolist())),
         size=cluster.size,
-        clues=frozenset([*clues[:_MAX_CLUES], *(f"document {table.documents[d]}" for d in documents)]),
+        # Others have the same clues: that is what they are for.
+        clues=frozenset(
+            map(intern, [*clues[:_MAX_CLUES], *(f"document {table.documents[d]}" for d in documents)])
+        ),
     )

@@ -251,6 +251,8 @@ def run_index(place: Path) -> dict[str, Any]:
     from polygraph.workspace.index import Index
 
     extraction._without_model = lambda _: extract  # type: ignore[assignment]
+    # One layer after the other, so that each has its own figures.
+    build._MANY = sys.maxsize
     folder, lines = place / "index", place / "build.jsonl"
     began, wall = time.process_time(), time.perf_counter()
     clock = build.time = Clock(folder, lines)  # type: ignore[attr-defined,assignment]

@@ -46,7 +46,7 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 def search(n: int) -> dict[str, Any]:
     """Write the codes of `n` vectors, and compare what they find with exact search."""
-    from polygraph.store.approximate import CANDIDATES, CANDIDATES_PER_HIT, Codes, write_codes
+    from polygraph.store.approximate import Codes, n_candidates, write_codes
 
     chance = np.random.default_rng(7)
     centres = topics(chance, n)
@@ -70,7 +70,7 @@ def search(n: int) -> dict[str, Any]:
         found, exact = [], []
         began = time.process_time()
         for question in questions:
-            rows = codes.nearest(question, CANDIDATES + _HITS * CANDIDATES_PER_HIT)
+            rows = codes.nearest(question, n_candidates(_HITS, n))
             scores = kept[rows].astype(np.float32) @ question
             found.append(set(rows[np.argsort(-scores, kind="stable")[:_HITS]].tolist()))
         by_codes = time.process_time() - began

@@ -20,10 +20,14 @@ from polygraph.models.protocols import Vectors
 
 CODES = "codes.faiss"
 """Name of the file in the folder of its layer."""
-CANDIDATES = 2_000
+_CANDIDATES = 2_000
 """Rows whose cosine is computed in a search, at least."""
-CANDIDATES_PER_HIT = 20
+_ROWS_PER_CANDIDATE = 150
+"""Of many rows, one of so many is computed at least: the more there are, the more have codes as good as a hit's."""
+_CANDIDATES_PER_HIT = 20
 """Further ones for each row that is asked for."""
+_MANY = 1_000
+"""Hits beyond these have two candidates each: among many, the last may be missing."""
 _GROUP, _GROUPS = 4, 64
 """Numbers that share a code, at most, and codes of a row, at least where it has as many numbers."""
 _BITS = 4
@@ -31,6 +35,16 @@ _TRAINED = 256 << _BITS
 """Rows that the groups are learned from: as many as faiss uses."""
 _ENCODED = 4_096
 """Rows that are encoded at once."""
+
+
+def n_candidates(k: int, n_rows: int) -> int:
+    """Return how many rows are compared exactly in a search for `k` of `n_rows` rows.
+
+    >>> n_candidates(10, 200_000), n_candidates(10, 1_500_000)
+    (2200, 10200)
+    """
+    least = max(_CANDIDATES, n_rows // _ROWS_PER_CANDIDATE)
+    return least + _CANDIDATES_PER_HIT * min(k, _MANY) + 2 * max(0, k - _MANY)
 
 
 class Codes:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polygraph.arrays import dot_rows
 from polygraph.models.protocols import Vectors
-from polygraph.store.approximate import CANDIDATES, CANDIDATES_PER_HIT, Codes, write_codes
+from polygraph.store.approximate import Codes, n_candidates, write_codes
 from polygraph.store.bit_codes import BitCodes
 from polygraph.store.matrix_rows import MatrixRows, in_sixteen_bits
 from polygraph.store.token_rows import ABOUT, TokenRows
@@ -23,8 +23,6 @@ _COPIED = 1 << 18
 """Numbers of the vectors that are copied at once: 1 MB in single precision."""
 _FEW = 8
 """Codes are used for at most the n-th part of all rows, and rows within a filter are compared one by one up to it."""
-_MANY = 1_000
-"""Hits beyond these have two candidates each: among many, the last may be missing."""
 _WITH_BITS = range(10_000_000, 64_000_000)
 """Numbers of a layer that has bit codes: of fewer, comparing all rows costs little; of more, making them takes over a
 second and more than 8 megabytes."""
@@ -243,7 +241,7 @@ class VectorIndex:
 
     def is_approximate(self, k: int) -> bool:
         """Tell whether a search for `k` rows without a filter uses codes, rather than compare all rows."""
-        return self._codes is not None and _n_candidates(k) <= len(self) // _FEW
+        return self._codes is not None and n_candidates(k, len(self)) <= len(self) // _FEW
 
     def _candidates(
         self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None
@@ -253,7 +251,7 @@ class VectorIndex:
             return self._certain_candidates(vector, k, allowed)
         if k <= 0:
             return None
-        wanted, most = _n_candidates(k), len(self) // _FEW
+        wanted, most = n_candidates(k, len(self)), len(self) // _FEW
         if allowed is None:
             return self._codes.nearest(vector, wanted) if wanted <= most else None
         permitted = np.flatnonzero(allowed)
@@ -297,10 +295,6 @@ class VectorIndex:
                 finally:
                     self._making_bits.release()
         return self._bits
-
-
-def _n_candidates(k: int) -> int:
-    return CANDIDATES + CANDIDATES_PER_HIT * min(k, _MANY) + 2 * max(0, k - _MANY)
 
 
 def add_codes(folder: Path, least: int) -> bool:

@@ -22,8 +22,9 @@ CODES = "codes.faiss"
 """Name of the file in the folder of its layer."""
 _CANDIDATES = 2_000
 """Rows whose cosine is computed in a search, at least."""
-_ROWS_PER_CANDIDATE = 150
-"""Of many rows, one of so many is computed at least: the more there are, the more have codes as good as a hit's."""
+_ROWS_PER_CANDIDATE, _MOST = 150, 16_000
+"""Of many rows, one of so many is computed at least, up to a number: the more there are, the more have codes as good as
+those of a hit."""
 _CANDIDATES_PER_HIT = 20
 """Further ones for each row that is asked for."""
 _MANY = 1_000
@@ -40,10 +41,10 @@ _ENCODED = 4_096
 def n_candidates(k: int, n_rows: int) -> int:
     """Return how many rows are compared exactly in a search for `k` of `n_rows` rows.
 
-    >>> n_candidates(10, 200_000), n_candidates(10, 1_500_000)
-    (2200, 10200)
+    >>> n_candidates(10, 200_000), n_candidates(10, 1_500_000), n_candidates(10, 9_000_000)
+    (2200, 10200, 16200)
     """
-    least = max(_CANDIDATES, n_rows // _ROWS_PER_CANDIDATE)
+    least = min(max(_CANDIDATES, n_rows // _ROWS_PER_CANDIDATE), _MOST)
     return least + _CANDIDATES_PER_HIT * min(k, _MANY) + 2 * max(0, k - _MANY)
 
 

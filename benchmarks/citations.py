@@ -162,9 +162,14 @@ def shown(case: Case) -> list[str]:
 
 
 def check(text: str, evidence: Sequence[str], question: str) -> list[bool]:
+    return kept(text, [(e,) for e in evidence], question)
+
+
+def kept(text: str, pieces: Sequence[tuple[str, ...]], question: str) -> list[bool]:
+    """Return for each citation whether the check keeps it."""
     return [
         not v.removed_because
-        for _, verdicts in judge_citations(text, [(e,) for e in evidence], question=question)
+        for _, verdicts in judge_citations(text, pieces, question=question)
         for v in verdicts
     ]
 
@@ -182,11 +187,7 @@ def among_passages(cases: Sequence[Case], n: int) -> Judge:
             behind = rng.sample(others[question], n - 1)
             behind.insert(rng.randrange(n), passage)
             pieces.append(("", *behind))
-        return [
-            not v.removed_because
-            for _, verdicts in judge_citations(text, pieces, question=question)
-            for v in verdicts
-        ]
+        return kept(text, pieces, question)
 
     return judge
 

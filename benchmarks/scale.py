@@ -2,6 +2,7 @@
 
     python benchmarks/scale.py --work DIR [--passages 3000 10000 30000] [--methods NAME ...]
     python benchmarks/scale.py --work DIR --text DATA/2wiki/corpus.jsonl.gz
+    python benchmarks/scale.py --work DIR --text DATA/2wiki/corpus.jsonl.gz --recall DATA/2wiki/questions.jsonl
     python benchmarks/scale.py --work DIR --fit
 
 No model runs: vectors are hashed spelling (256 numbers), entities are names by their capitals, and the words between
@@ -16,6 +17,9 @@ line for each layer. A layer that was interrupted shows what its last run took. 
 and disk of each layer at all sizes in DIR, by least squares over logarithms, and a fixed part with one in proportion to
 the passages to the CPU of questions, says by how much the fit without the largest size misses it, and reckons on to 100
 million passages.
+
+`--recall` searches the layers of DIR that have codes for the first 60 questions of a file: how many of the nearest rows
+approximate search finds, ties included, and its CPU.
 
 Retrieval is what a question costs here (`Index.retrieve`): no answer is written. It is the median of `--questions`
 questions after the first, in a process of its own for each method. `private` memory is what the process does not share
@@ -37,6 +41,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -481,6 +486,37 @@ def fit(given: argparse.Namespace) -> None:
         print(row(name, *cells, *(f"{value:,.0f}" for value in reckoned)))
 
 
+def print_recall(given: argparse.Namespace) -> None:
+    """Print how many of the nearest rows approximate search finds, of each size and layer."""
+    from polygraph.models.providers.static import HashEmbedder
+    from polygraph.store.layer_folders import folder_of
+    from polygraph.store.snapshot import Snapshot
+    from polygraph.store.vectors import VectorIndex
+
+    with given.recall.open(encoding="utf-8") as file:
+        texts = [json.loads(line)["question"] for line in islice(file, 60)]
+    questions = HashEmbedder().embed(texts, "query")
+    print(row("passages", "layer", "rows", "recall@10", "recall@60", "CPU ms"))
+    print(row(*["---"] * 6))
+    for n in given.passages:
+        snapshot = Snapshot(place_of(given, n) / "index")
+        for layer in ("chunk_vectors", "entity_vectors", "relation_vectors"):
+            vectors = VectorIndex.open(folder_of(snapshot.folder, layer, snapshot.versions[layer]))
+            if not vectors.is_approximate(60):
+                continue
+            exact = VectorIndex(vectors._rows)
+            least = [exact.nearest(question, 60).scores for question in questions]
+            began = time.process_time()
+            found = [vectors.nearest(question, 60).scores for question in questions]
+            cpu_ms = 1000 * (time.process_time() - began) / len(found)
+            shares = [
+                statistics.mean(float(np.mean(a[:k] >= b[k - 1])) for a, b in zip(found, least, strict=True))
+                for k in (10, 60)
+            ]
+            print(row(f"{n:,}", layer, f"{len(vectors):,}", *(f"{s:.3f}" for s in shares), f"{cpu_ms:.1f}"))
+        snapshot.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -490,6 +526,7 @@ def main() -> None:
     parser.add_argument("--text", type=Path, help="JSON lines with title and text, also gzipped")
     parser.add_argument("--questions", type=int, default=15)
     parser.add_argument("--methods", nargs="*", default=METHODS)
+    parser.add_argument("--recall", type=Path, help="questions for approximate search, as JSON lines")
     parser.add_argument("--fit", action="store_true", help="fit a model of cost to what is in the folder")
     parser.add_argument(
         "--fit-from", type=int, default=3_000, help="passages of the smallest size that is used"
@@ -501,6 +538,8 @@ def main() -> None:
         return
     if given.fit:
         fit(given)
+    elif given.recall:
+        print_recall(given)
     else:
         measure(given)
 

@@ -103,7 +103,7 @@ class Attributes:
         for name in _SETS:
             if theirs := getattr(other, name):
                 ours = getattr(self, name)
-                # An empty set is a value of its own for each mention, and most are empty.
+                # Most sets are empty: they stay the one that all share, where a union would make another.
                 setattr(self, name, ours | theirs if ours else theirs)
         if other.words and len(self.words) < _MAX_WORDS:
             self.words = self.words | other.words if self.words else other.words

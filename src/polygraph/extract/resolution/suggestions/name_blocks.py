@@ -60,11 +60,11 @@ def in_common(names: Sequence[ListedName]) -> dict[int, dict[int, float]]:
             bearers[clue].append(n)
     n_names = len(names)
     pairs, weights = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-    # Clues with equally many bearers and the same weight are paired at once.
+    # Clues of one kind that the same number of names have weigh the same: their pairs are made in one step.
     alike: dict[tuple[int, str], list[list[int]]] = defaultdict(list)
-    for clue, some in bearers.items():
-        if len(some) > 1:
-            alike[len(some), clue.partition(" ")[0]].append(some)
+    for clue, names_with_it in bearers.items():
+        if len(names_with_it) > 1:
+            alike[len(names_with_it), clue.partition(" ")[0]].append(names_with_it)
     for (n_bearers, kind), blocks in alike.items():
         of_clue = np.array(blocks, dtype=np.int64)
         # Positions ascend, so that each pair has one number.

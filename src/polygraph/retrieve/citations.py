@@ -11,7 +11,7 @@ from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.evidence.check_citations import CitedClaim
 from polygraph.text.claims import contradiction
-from polygraph.text.claims.repeats import PARAGRAPH_END, roots
+from polygraph.text.claims.repeats import roots
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems, shared_stems
@@ -29,7 +29,7 @@ _NOTED = 80
 _MAX_CHUNKS = 16
 """Chunks behind a piece of evidence that are read."""
 _MAX_COMPARED = 8
-"""Of these, those that a claim adds to what is compared with all claims that cite the piece."""
+"""Of these, those that a claim is compared with."""
 _MAX_HITS = 256
 """Chunks of the whole index among which those nearest to a claim are looked for."""
 _MIN_CLAUSE_WORDS = 3
@@ -217,18 +217,14 @@ def judge_citations(
     folded_seen = cache(lambda: [item.casefold() for item in seen])
     judged = []
     claims = _claims_of(text)
-    compared = {
-        n: _nearest_texts([set(content_stems(c.claim)) for c in claims if n in c.cited], shown[n - 1])
-        for n in sorted({n for c in claims for n in c.cited if 1 <= n <= len(shown)})
-    }
     for match, clause, claim, cited in claims:
         wanted = set(content_stems(claim))
-        there = [n for n in cited if n in compared]
-        in_item = {n: _shared_stems(wanted, compared[n]) for n in there}
-        together = PARAGRAPH_END.join(dict.fromkeys(chain.from_iterable(compared[n] for n in there)))
+        there = [n for n in cited if 1 <= n <= len(shown)]
         # Pieces that are cited together share the claim: each supports a part of it.
-        supported = set[str]().union(*in_item.values())
-        support = len(supported) / len(wanted) if wanted else 1.0
+        compared = tuple(
+            dict.fromkeys(chain.from_iterable(_nearest_texts(wanted, shown[n - 1]) for n in there))
+        )
+        support = len(_shared_stems(wanted, compared)) / len(wanted) if wanted else 1.0
         best = 0.0
         # Most claims have so much support that no other piece can have clearly more.
         if 1.0 - support > _NEIGHBOUR_SUPPORT:
@@ -245,7 +241,7 @@ def judge_citations(
         against = (
             ""
             if is_neighbour or not there
-            else contradiction(clause or claim, together, given=question, elsewhere=everything)
+            else contradiction(clause or claim, *compared, given=question, elsewhere=everything)
         )
         verdicts = []
         for n in cited:
@@ -321,26 +317,29 @@ def _claims_of(text: str) -> tuple[_Claim, ...]:
     return tuple(claims)
 
 
-def _nearest_texts(claims: Sequence[Collection[str]], texts: Sequence[str]) -> Sequence[str]:
-    """Return the first text of a piece of evidence, and of the others those nearest to its claims, in their order.
+def _nearest_texts(wanted: Collection[str], texts: Sequence[str]) -> Sequence[str]:
+    """Return the first text of a piece of evidence, and of the others those nearest to a claim, in their order.
 
-    They are those with the most words of a claim, and with one word less. In the others, words that a claim changed
+    They are those with the most words of the claim, and with one word less. In the others, words that the claim changed
     stand by chance: with them, fewer wrong claims are found, and no more correct ones kept.
 
     Args:
-        claims: the stems of each claim that cites the piece.
+        wanted: the stems of the claim.
         texts: of the piece.
     """
     if len(texts) <= 2:
         return texts
-    folded = [text.casefold() for text in texts]
-    nearest = set[int]()
-    for wanted in claims:
-        parts = roots(wanted)
-        shared = {i: sum([part in folded[i] for part in parts]) for i in range(1, len(texts))}
-        order = sorted(shared, key=lambda i: -shared[i])
-        nearest.update(i for i in order[:_MAX_COMPARED] if shared[i] >= shared[order[0]] - 1)
-    return [texts[i] for i in (0, *sorted(nearest))]
+    parts = roots(wanted)
+    shared = [sum([part in folded for part in parts]) for folded in map(_casefolded, texts[1:])]
+    order = sorted(range(len(shared)), key=lambda i: -shared[i])
+    nearest = [i for i in order[:_MAX_COMPARED] if shared[i] >= shared[order[0]] - 1]
+    return [texts[0], *(texts[i + 1] for i in sorted(nearest))]
+
+
+# A passage may be behind several pieces of evidence, each cited for several claims.
+@lru_cache(maxsize=512)
+def _casefolded(text: str) -> str:
+    return text.casefold()
 
 
 def _shared_stems(wanted: Collection[str], texts: Iterable[str]) -> set[str]:

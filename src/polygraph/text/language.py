@@ -5,6 +5,7 @@ Extraction only needs to know whether a text is English prose, which the parser 
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 
 _SAMPLE_CHARS = 6_000
@@ -132,8 +133,13 @@ def detect_language(text: str) -> str:
     return _detect(text[:_SAMPLE_CHARS])
 
 
-# The text that a claim cites is looked at in several ways.
-@lru_cache(maxsize=64)
+def first_language(texts: Iterable[str]) -> str:
+    """Return the `detect_language` of the first text that shows one; ``""`` if none does."""
+    return next(filter(None, map(detect_language, texts)), "")
+
+
+# The texts that claims cite are looked at for several claims, in several ways.
+@lru_cache(maxsize=512)
 def _detect(sample: str) -> str:
     by_script = _language_by_script(sample)
     if by_script:

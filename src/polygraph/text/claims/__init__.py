@@ -12,18 +12,18 @@ from polygraph.text.claims.exchanges import exchanged
 from polygraph.text.claims.months import other_month
 from polygraph.text.claims.names import missing_name
 from polygraph.text.claims.numbers import numbers
-from polygraph.text.claims.repeats import PARAGRAPH_END, is_quoted
+from polygraph.text.claims.repeats import is_quoted
 from polygraph.text.claims.substitutes import substituted
 
 __all__ = ["contradiction", "numbers"]
 
 
-def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: Callable[[], str] = str) -> str:
-    """Return what contradicts a claim in the text that it cites; empty if nothing does.
+def contradiction(claim: str, *shown: str, given: str = "", elsewhere: Callable[[], str] = str) -> str:
+    """Return what contradicts a claim in the texts that it cites; empty if nothing does.
 
     Args:
         claim: without citations.
-        shown: all text that the claim cites.
+        shown: the texts that the claim cites; no sentence goes on in the next one.
         given: text whose names and numbers need no support, such as the question.
         elsewhere: returns text that was shown beside it, which few claims need: a name may stand in the full form
             that it has there. Default: none.
@@ -34,9 +34,9 @@ def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: Callabl
     ''
     """
     # The rules would compare it with all other sentences to find nothing, or to be wrong.
-    if is_quoted(claim, shown):
+    if any(is_quoted(claim, text) for text in shown):
         return ""
-    known = f"{shown}{PARAGRAPH_END}{given}"
+    known = (*shown, given)
     return (
         missing_name(claim, known, elsewhere)
         or missing_number(claim, shown, known)

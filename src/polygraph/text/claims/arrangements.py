@@ -9,7 +9,7 @@ from itertools import combinations
 
 from polygraph.text.claims.repeats import sentences
 from polygraph.text.claims.tokens import Token, most_tokens, tokens
-from polygraph.text.language import detect_language
+from polygraph.text.language import first_language
 
 _MIN_SHARED = 0.8
 """Share of a claim's tokens that a sentence must contain."""
@@ -34,25 +34,30 @@ _PLACE = re.compile(
 )
 
 
-def rearranged(claim: str, shown: str) -> str:
+def rearranged(claim: str, shown: Sequence[str]) -> str:
     """Return what has changed places between a claim and a sentence that it repeats; empty if nothing has.
 
-    >>> rearranged("It keeps for three days instead of five.", "It keeps for five days instead of three.")
+    >>> rearranged("It keeps for three days instead of five.", ["It keeps for five days instead of three."])
     'the order of three and five'
-    >>> rearranged("The landlord sued Mrs. Orme", "In May Mrs. Orme sued the landlord.")
+    >>> rearranged("The landlord sued Mrs. Orme", ["In May Mrs. Orme sued the landlord."])
     'who is who between landlord and Mrs. Orme'
     """
-    language = detect_language(claim) or detect_language(shown) or ""
+    language = first_language((claim, *shown))
     said = tokens(claim, german=language == "de")
     if not _MIN_TOKENS <= len(said) <= 20:
         return ""
     reasons = []
-    for sentence, most in zip(sentences(shown), most_tokens(said, shown), strict=True):
-        if most < _MIN_SHARED * len(said):
-            continue
+    least = _MIN_SHARED * len(said)
+    near = [
+        sentence
+        for text in shown
+        for sentence, most in zip(sentences(text), most_tokens(said, text), strict=True)
+        if most >= least
+    ]
+    for sentence in near:
         there = tokens(sentence, german=language == "de")
         keys = {t.key for t in there}
-        if sum(t.key in keys for t in said) < _MIN_SHARED * len(said):
+        if sum([t.key in keys for t in said]) < least:
             continue
         pairs = _unique_pairs(said, there)
         places = [there.index(b) for _, b in pairs]

@@ -1,11 +1,11 @@
 """Statements that say the reverse of the text cited: a negation on one side only, or an opposite."""
 
 import re
-from collections.abc import Collection, Set
+from collections.abc import Collection, Sequence, Set
 from functools import lru_cache
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations
 
-from polygraph.text.claims.folding import WORD, Folded, plain
+from polygraph.text.claims.folding import MAX_TEXTS, WORD, Folded, plain
 from polygraph.text.claims.repeats import (
     folded_parts,
     folded_sentences,
@@ -14,7 +14,7 @@ from polygraph.text.claims.repeats import (
     sentences,
     stems,
 )
-from polygraph.text.language import detect_language
+from polygraph.text.language import first_language
 from polygraph.text.words import content_stems, stem
 
 _MIN_SHARED = 0.75
@@ -125,18 +125,22 @@ for _pair in _PAIRS_OF_OPPOSITES:
         _OPPOSITES.setdefault(_word, set()).add(_opposite)
 
 
-def reversed_clause(claim: str, shown: str) -> str:
-    """Return how a text reverses a claim: by "an opposite" or "a negation"; empty if it does not.
+def reversed_clause(claim: str, shown: Sequence[str]) -> str:
+    """Return how some texts reverse a claim: by "an opposite" or "a negation"; empty if they do not.
 
-    It does if all clauses of the text that are closest to some clause of the claim say the reverse of that clause, or
+    They do if all of their clauses that are closest to some clause of the claim say the reverse of that clause, or
     if a word is affirmed on one side and only denied on the other.
     """
-    negation = _NEGATION_IN.get(detect_language(shown) or "", _NEGATION)
+    negation = _NEGATION_IN.get(first_language(shown), _NEGATION)
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
         if len(wanted) < 2:
             continue
-        near = [sentences(shown)[n] for n in _with_most_stems(folded_sentences(shown), wanted, _MIN_SHARED)]
+        near = [
+            sentences(text)[n]
+            for text in shown
+            for n in _with_most_stems(folded_sentences(text), wanted, _MIN_SHARED)
+        ]
         # Most claims and what they repeat deny nothing, and have no word with an opposite.
         if not _has_opposite(part) and not any(map(negation.search, (part, *near))):
             continue
@@ -205,42 +209,47 @@ def _negated(text: str, other: str, negation: re.Pattern[str]) -> bool:
     return False
 
 
-def _affirms_what_is_denied(claim: str, shown: str, negation: re.Pattern[str]) -> bool:
-    """Return whether a claim without a negation says a word that the text only denies: "paid", from "never paid"."""
+def _affirms_what_is_denied(claim: str, shown: Sequence[str], negation: re.Pattern[str]) -> bool:
+    """Return whether a claim without a negation says a word that the texts only deny: "paid", from "never paid"."""
     if negation.search(claim) or _NEGATION.search(claim):
         return False
     implicit = _implicit(claim)
     wanted = stems(claim)
-    parts = sentence_parts(shown)
-    folded = folded_parts(shown)
-    # What a negation leaves alone in the sentences of which it denies a word; the others affirm all of their words.
-    affirmed: dict[int, Set[str]] = {}
+    # What a negation leaves alone in the parts of which it denies a word; the others affirm all of their words.
+    affirmed: dict[str, Set[str]] = {}
     denied = set[str]()
-    may_have = folded.counts(roots(wanted))
-    for n in _negated_parts(shown, negation):
-        part = parts[n]
-        if n not in may_have or wanted.isdisjoint(stems(part)):
+    for part in chain.from_iterable(_denying_parts(text, negation) for text in shown):
+        if wanted.isdisjoint(stems(part)) or implicit != _implicit(part):
             continue
-        if _RESERVED.search(part) or _FOR_A_TIME.search(part) or implicit != _implicit(part):
-            continue
-        affirmed[n], of_part = _affirmed_and_denied(part, negation)
+        affirmed[part], of_part = _affirmed_and_denied(part, negation)
         denied |= of_part
     denied &= wanted
-    if not denied or not (len(wanted) <= 3 or len(wanted & stems(shown)) > 1):
+    if not denied or not (
+        len(wanted) <= 3 or len(wanted.intersection(chain.from_iterable(map(stems, shown)))) > 1
+    ):
         return False
     return any(
-        all(word not in affirmed.get(n, stems(parts[n])) for n in folded.having(word[:-1])) for word in denied
+        all(
+            word not in affirmed.get(part := sentence_parts(text)[n], stems(part))
+            for text in shown
+            for n in folded_parts(text).having(word[:-1])
+        )
+        for word in denied
     )
 
 
-# Several claims in a row cite one text.
-@lru_cache(maxsize=64)
-def _negated_parts(text: str, negation: re.Pattern[str]) -> tuple[int, ...]:
-    """Return the positions of the `sentence_parts` of a text that have a negation."""
-    return tuple(n for n, part in enumerate(sentence_parts(text)) if negation.search(part))
+@lru_cache(maxsize=MAX_TEXTS)
+def _denying_parts(text: str, negation: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the `sentence_parts` of a text that deny something for ever and without reserve."""
+    return tuple(
+        part
+        for part in sentence_parts(text)
+        if negation.search(part) and not _RESERVED.search(part) and not _FOR_A_TIME.search(part)
+    )
 
 
-def _affirmed_and_denied(sentence: str, negation: re.Pattern[str]) -> tuple[set[str], set[str]]:
+@lru_cache(maxsize=4_096)
+def _affirmed_and_denied(sentence: str, negation: re.Pattern[str]) -> tuple[Set[str], Set[str]]:
     """Return the words of a sentence that its negations leave alone, and those that they deny, as stems."""
     denied: set[str] = set()
     words: list[str] = []
@@ -258,7 +267,7 @@ def _affirmed_and_denied(sentence: str, negation: re.Pattern[str]) -> tuple[set[
     return {*words, *_ordered(sentence[end:])}, denied
 
 
-def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) -> bool:
+def _denies_what_is_affirmed(claim: str, shown: Sequence[str], negation: re.Pattern[str]) -> bool:
     """Return whether the word that a claim negates stands only in sentences like it that negate nothing."""
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
@@ -273,9 +282,12 @@ def _denies_what_is_affirmed(claim: str, shown: str, negation: re.Pattern[str]) 
         after, _ = _denied_word(part, matches[0].end())
         if not after or len(wanted) < 2:
             continue
-        parts = sentence_parts(shown)
-        may_have = folded_parts(shown).having(after[:-1])
-        with_it = [(parts[n], there) for n in may_have if after in (there := stems(parts[n]))]
+        with_it = [
+            (part, there)
+            for text in shown
+            for n in folded_parts(text).having(after[:-1])
+            if after in (there := stems(part := sentence_parts(text)[n]))
+        ]
         if with_it and all(
             len(wanted & there) >= _MIN_SHARED_BESIDE * len(wanted)
             and not negation.search(s)

@@ -1,13 +1,14 @@
 """Statements in which two numbers or two names of the text cited have changed places."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, combinations
 
-from polygraph.text.claims.folding import fold_all, plain, without_case
+from polygraph.text.claims.folding import MAX_TEXTS, Folded, plain, without_case
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.claims.repeats import stems
-from polygraph.text.language import detect_language
+from polygraph.text.language import first_language
 from polygraph.text.words import STOP_WORDS, stem
 
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+|\n")
@@ -29,12 +30,12 @@ _TURNED = re.compile(r"\b(?:by|of|par|por|da|dal|du)\b")
 """Words that turn a statement round: "was beaten by", "the owner of"."""
 
 
-def exchanged(claim: str, shown: str) -> str:
-    """Return what has changed places between a claim and the text it cites; empty if nothing has.
+def exchanged(claim: str, shown: Sequence[str]) -> str:
+    """Return what has changed places between a claim and the texts it cites; empty if nothing has.
 
-    >>> exchanged("It grew from 4.1% to 2.7%", "It was cut from 2.7% to 4.1%")
+    >>> exchanged("It grew from 4.1% to 2.7%", ["It was cut from 2.7% to 4.1%"])
     'the order of 4.1 and 2.7'
-    >>> exchanged("Crane owed Merrick thirty pounds", "For years Merrick owed Crane thirty pounds.")
+    >>> exchanged("Crane owed Merrick thirty pounds", ["For years Merrick owed Crane thirty pounds."])
     'who is who between Crane and Merrick'
     """
     return _exchanged_numbers(claim, shown) or _exchanged_names(claim, shown)
@@ -43,8 +44,8 @@ def exchanged(claim: str, shown: str) -> str:
 # --- numbers -----------------------------------------------------------------------------------------------
 
 
-def _exchanged_numbers(claim: str, shown: str) -> str:
-    claimed = sorted((n for n in found_numbers(claim) if not is_ordinal(n.written)), key=lambda n: n.start)
+def _exchanged_numbers(claim: str, shown: Sequence[str]) -> str:
+    claimed = [n for n in _in_order(found_numbers(claim)) if not is_ordinal(n.written)]
     if len(claimed) < 2:
         return ""
     pairs = [
@@ -54,7 +55,7 @@ def _exchanged_numbers(claim: str, shown: str) -> str:
     ]
     if not pairs:
         return ""
-    sentences = [(s, sorted(found_numbers(s), key=lambda n: n.start)) for s in _SENTENCE.split(shown)]
+    sentences = list(chain.from_iterable(map(_with_numbers, shown)))
     for a, b in pairs[:_MAX_PAIRS]:
         if _reversed_range(claim, a, b, sentences):
             return f"the order of {a.written} and {b.written}"
@@ -84,8 +85,22 @@ def _exchanged_numbers(claim: str, shown: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=MAX_TEXTS)
+def _with_numbers(text: str) -> tuple[tuple[str, Sequence[FoundNumber]], ...]:
+    """Return the sentences of a text that have numbers, with these in their order."""
+    return tuple(
+        (sentence, _in_order(found))
+        for sentence in _SENTENCE.split(text)
+        if (found := found_numbers(sentence))
+    )
+
+
+def _in_order(found: Iterable[FoundNumber]) -> list[FoundNumber]:
+    return sorted(found, key=lambda number: number.start)
+
+
 def _reversed_range(
-    claim: str, a: FoundNumber, b: FoundNumber, sentences: list[tuple[str, list[FoundNumber]]]
+    claim: str, a: FoundNumber, b: FoundNumber, sentences: Iterable[tuple[str, Sequence[FoundNumber]]]
 ) -> bool:
     """Return whether a claim says "from a to b" and the text "from b to a"."""
     if not _is_range(claim, a, b):
@@ -117,24 +132,32 @@ def _apart(text: str, a: FoundNumber, b: FoundNumber) -> tuple[frozenset[str], f
 # --- names -------------------------------------------------------------------------------------------------
 
 
-def _exchanged_names(claim: str, shown: str) -> str:
-    lines: list[tuple[str, str]] | None = None
+def _exchanged_names(claim: str, shown: Sequence[str]) -> str:
     for first, between, second in _neighbours(claim):
         a, b = plain(first.split()[-1]), plain(second.split()[-1])
         said = _verbs(between)
         if not said or a == b:
             continue
-        if lines is None:
-            split = shown.split("\n")
-            lines = list(zip(split, fold_all(split), strict=True))
         # A word contains its stem but for the last letter.
-        verb = min(said)[:-1]
-        near = [line for line, folded in lines if a in folded and b in folded and plain(verb) in folded]
+        parts = (a, b, plain(min(said)[:-1]))
+        near = chain.from_iterable(_lines_with(parts, text) for text in shown)
         if _is_reversed(a, b, said, between, chain.from_iterable(map(_SENTENCE.split, near))):
-            if (detect_language(claim) or detect_language(shown)) == "de":  # nouns look like names
+            if first_language((claim, *shown)) == "de":  # nouns look like names
                 return ""
             return f"who is who between {first} and {second}"
     return ""
+
+
+def _lines_with(parts: Iterable[str], text: str) -> list[str]:
+    """Return the lines of a text that have all of some letters, in any case."""
+    lines, folded = _lines(text)
+    return [lines[n] for n in sorted(set[int].intersection(*(set(folded.having(part)) for part in parts)))]
+
+
+@lru_cache(maxsize=MAX_TEXTS)
+def _lines(text: str) -> tuple[Sequence[str], Folded]:
+    lines = text.split("\n")
+    return lines, Folded(lines)
 
 
 def _is_reversed(a: str, b: str, said: set[str], between: str, sentences: Iterable[str]) -> bool:

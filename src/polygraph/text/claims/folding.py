@@ -12,7 +12,9 @@ WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 """A word of letters, with the apostrophes and hyphens inside it."""
 _MAY_COMBINE = re.compile(r"[^\x00-\u02ff]")
 """Characters among which are all that combine with the one before them."""
-_MAX_LOOKED_FOR = 2_048
+MAX_TEXTS = 512
+"""Texts of which a cache keeps what was made of them: those behind the evidence of a few questions."""
+_MAX_LOOKED_FOR = 256
 """Results that `Folded` keeps."""
 
 

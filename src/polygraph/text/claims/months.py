@@ -1,10 +1,11 @@
 """The month of a date in a claim."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 
-from polygraph.text.claims.folding import plain
+from polygraph.text.claims.folding import MAX_TEXTS, plain
 
 _NAMES = """january jan januar janvier enero gennaio; february feb februar fevrier febrero febbraio;
     march mar marz mars marzo; april apr avril abril aprile; may mai mayo maggio; june jun juni juin junio giugno;
@@ -37,8 +38,9 @@ _FULL = re.compile(
 _NUMERIC = re.compile(r"\b\d{4}-(\d\d)(?:-\d\d)?\b|\b(\d{1,2})[./](\d{1,2})[./]\d{2,4}\b")
 
 
-def dates_of(text: str) -> Iterator[int]:
-    """Yield the dates of a text as numbers of days; those without a year are of the year before them, or of one year.
+@lru_cache(maxsize=MAX_TEXTS)
+def dates_of(text: str) -> tuple[int, ...]:
+    """Return the dates of a text as numbers of days; those without a year are of the year before them, or of one year.
 
     >>> first, second = dates_of("from 3 March to 14 April 1921")
     >>> second - first
@@ -62,18 +64,20 @@ def dates_of(text: str) -> Iterator[int]:
             found.append((int(year) if year else 0, n_month, int(day)))
     years = [year for year, _, _ in found if year]
     last = years[0] if years else 2001
+    days = []
     for year, month, n_day in found:
         last = year or last
         try:
-            yield date(last, month, n_day).toordinal()
+            days.append(date(last, month, n_day).toordinal())
         except ValueError:
             continue  # such as 30 February, or the year 0
+    return tuple(days)
 
 
-def other_month(claim: str, known: str) -> str:
-    """Return a month of a date in a claim if the text has months and not this one; empty otherwise.
+def other_month(claim: str, known: Sequence[str]) -> str:
+    """Return a month of a date in a claim if some texts have months and not this one; empty otherwise.
 
-    >>> other_month("It was released on 21 May 2023.", "Released 2023-03-21.")
+    >>> other_month("It was released on 21 May 2023.", ["Released 2023-03-21."])
     'the month May'
     """
     claimed = [
@@ -89,7 +93,14 @@ def other_month(claim: str, known: str) -> str:
     ]
     if not claimed:
         return ""
-    there = {_MONTHS[word] for w in _WORD.findall(known) if (word := plain(w)) in _MONTHS}
-    for match in _NUMERIC.finditer(known):
-        there |= {int(group) for group in match.groups() if group}
+    there = frozenset[int]().union(*map(_months_in, known))
     return next((f"the month {name}" for name, n in claimed if there and n not in there), "")
+
+
+@lru_cache(maxsize=MAX_TEXTS)
+def _months_in(text: str) -> frozenset[int]:
+    """Return the numbers of the months of a text."""
+    there = {_MONTHS[word] for w in _WORD.findall(text) if (word := plain(w)) in _MONTHS}
+    for match in _NUMERIC.finditer(text):
+        there |= {int(group) for group in match.groups() if group}
+    return frozenset(there)

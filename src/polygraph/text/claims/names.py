@@ -1,14 +1,14 @@
 """Names of a claim that the text it cites does not have."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from polygraph.text.claims.common_knowledge import is_common_knowledge
-from polygraph.text.claims.folding import WORD, plain, without_case
+from polygraph.text.claims.folding import MAX_TEXTS, WORD, plain, without_case
 from polygraph.text.claims.numbers import found_numbers
-from polygraph.text.claims.repeats import repeated
-from polygraph.text.language import detect_language
+from polygraph.text.claims.repeats import is_repeated
+from polygraph.text.language import first_language
 
 _ENDS_IN_WORD = re.compile(r"[^\W\d_]['’\-]?\Z")
 _GOES_ON_AS_WORD = re.compile(r"['’\-]?[^\W\d_]")
@@ -38,8 +38,8 @@ _OFFICES = frozenset({"Dr", "Judge", "Captain", "Capt", "Bishop", "Inspector"})
 _PAIR = re.compile(r"\b([A-Z][^\W\d_]+) ([A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)")
 
 
-def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
-    """Return the first name of a claim of which the text has no form, as "the name X"; empty if there is none."""
+def missing_name(claim: str, known: Sequence[str], elsewhere: Callable[[], str]) -> str:
+    """Return the first name of a claim of which no text has a form, as "the name X"; empty if there is none."""
     introduction = _introduction(claim)
     names = [
         match
@@ -47,27 +47,27 @@ def missing_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         if match.group()[0].isupper()
         and len(match.group()) >= 3
         and plain(match.group()) not in ORDINARY
-        and not _has_word(known, match.group())
+        and not any(_has_word(text, match.group()) for text in known)
         and not SENTENCE_START.search(claim[: match.start()])
         # It counts only beside a sentence that has the rest of the claim, and such a sentence is found fast.
-        and repeated(claim, known, without=match.group())
+        and is_repeated(claim, known, without=match.group())
     ]
-    there = _words(known) if names else frozenset()
+    there = frozenset[str]().union(*map(_words, known)) if names else frozenset()
     names = [
         m for m in names if plain(m.group()) not in there and not is_common_knowledge(plain(m.group()), there)
     ]
     if not names:
         return _mixed_name(claim, known, elsewhere)
     # A claim may be too short to show its language.
-    german = (detect_language(claim) or detect_language(known)) == "de"
+    german = first_language((claim, *known)) == "de"
     starts = {w[:_SHORT_WORD] for w in there}
-    folded = _folded(known)
-    initials = _initials(known)
     for match in names:
         if german and not _ends_german_name(claim, match):
             continue
         name, name_plain = match.group(), plain(match.group())
-        if name_plain in folded or (name.isupper() and name_plain in initials):
+        if any(name_plain in _folded(text) for text in known):
+            continue
+        if name.isupper() and any(name_plain in _initials(text) for text in known):
             continue
         if match.end() <= introduction and name in elsewhere():
             continue
@@ -120,34 +120,35 @@ def _is_form(name: str, word: str) -> bool:
     )
 
 
-def _mixed_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
-    """Return a name of a claim that is put together from two names of the text.
+def _mixed_name(claim: str, known: Sequence[str], elsewhere: Callable[[], str]) -> str:
+    """Return a name of a claim that is put together from two names of the texts.
 
-    "Priya Lomond" where the text has "Priya Nand" and "Hamish Lomond", or "Dr. Crane" where it has "Dr. Vance".
+    "Priya Lomond" where they have "Priya Nand" and "Hamish Lomond", or "Dr. Crane" where they have "Dr. Vance".
     """
     everything = ""
     for match in _PAIR.finditer(claim):
-        if match.group() in known:
+        if _stands_in(match.group(), known):
             continue
         first, last = match.groups()
-        # The text must have each beside another name.
-        if f"{first} " not in known or f" {last}" not in known:
+        # The texts must have each beside another name.
+        if not _stands_in(f"{first} ", known) or not _stands_in(f" {last}", known):
             continue
-        everything = everything or f"{known}\n{elsewhere()}"
+        everything = everything or "\n".join((*known, elsewhere()))
         if SENTENCE_START.search(claim[: match.start()]) and first not in everything:
             continue
         if match.group() in everything or _ends_in(everything, first, last):
             continue
-        after = {m.group(1) for m in re.finditer(rf"\b{re.escape(first)} ([A-Z][^\W\d_]+)", known)}
-        before = {m.group(1) for m in re.finditer(rf"\b([A-Z][^\W\d_]+) {re.escape(last)}\b", known)}
-        n_first = len(re.findall(rf"\b{re.escape(first)}\b(?! [A-Z])", known))
-        if after and before and not n_first and last not in after and first not in before:
+        text = "\n".join(known)
+        after = {m.group(1) for m in re.finditer(rf"\b{re.escape(first)} ([A-Z][^\W\d_]+)", text)}
+        before = {m.group(1) for m in re.finditer(rf"\b([A-Z][^\W\d_]+) {re.escape(last)}\b", text)}
+        alone = re.search(rf"\b{re.escape(first)}\b(?! [A-Z])", text)
+        if after and before and not alone and last not in after and first not in before:
             return f"the name {match.group()}"
     for match in _TITLED.finditer(claim):
         title = match.group()[: match.start(1) - match.start()]
         if title.rstrip(". ") not in _OFFICES:
             continue
-        everything = everything or f"{known}\n{elsewhere()}"
+        everything = everything or "\n".join((*known, elsewhere()))
         name = match.group(1)
         with_name = _lines_with(f" {name}", everything)
         if not re.search(rf"\b[A-Z][^\W\d_]+ {re.escape(name)}\b", with_name):
@@ -157,6 +158,10 @@ def _mixed_name(claim: str, known: str, elsewhere: Callable[[], str]) -> str:
         if any(m.group().startswith(title) for m in _TITLED.finditer(_lines_with(title, everything))):
             return f"the name {match.group()}"
     return ""
+
+
+def _stands_in(part: str, texts: Iterable[str]) -> bool:
+    return any(part in text for text in texts)
 
 
 def _lines_with(part: str, text: str) -> str:
@@ -192,18 +197,17 @@ def _ends_german_name(claim: str, word: re.Match[str]) -> bool:
     )
 
 
-# Several claims in a row cite one text.
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=MAX_TEXTS)
 def _words(text: str) -> frozenset[str]:
     return frozenset(plain(word) for word in set(WORD.findall(text)))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=MAX_TEXTS)
 def _folded(text: str) -> str:
     return without_case(text)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=MAX_TEXTS)
 def _initials(text: str) -> str:
     return " ".join(
         "".join(word[0] for word in run.split()).casefold()

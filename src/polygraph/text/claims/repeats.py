@@ -1,38 +1,36 @@
-"""The sentences of a text, and those that a claim repeats: only beside these does a missing word count."""
+"""The sentences of the texts that a claim cites, and those that it repeats: only beside these does a word count.
+
+The rules take the texts one by one. Several claims in a row cite the same ones, but each in another selection, so that
+what is made of a text is kept for each alone.
+"""
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain
 
-from polygraph.text.claims.folding import Folded, plain
+from polygraph.text.claims.folding import MAX_TEXTS, Folded, plain
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
 _STATEMENT_END = re.compile(r"(?<=[;:])\s+|\n")
-PARAGRAPH_END = "\n\n"
-"""Between texts that have no sentence in common."""
+_PARAGRAPH_END = "\n\n"
 _MIN_SHARED = 0.5
 """Share of a claim's content words that a sentence must have."""
 
 
-def repeated(claim: str, text: str, *, without: str = "") -> list[str]:
-    """Return the sentences of a text that have half of a claim's content words, without those of a part of it.
+def is_repeated(claim: str, texts: Iterable[str], *, without: str) -> bool:
+    """Return whether a sentence has half of a claim's content words, without those of a part of it.
 
-    >>> repeated("The mill opened in 1871.", "The mill was opened in 1817. It burned.", without="1871")
-    ['The mill was opened in 1817.']
+    >>> is_repeated("The mill opened in 1871.", ["It burned.", "The mill was opened in 1817."], without="1871")
+    True
     """
     wanted = stems(claim) - stems(without)
-    if not wanted:
-        return []
     least = _MIN_SHARED * len(wanted)
-    every = sentences(text)
-    some = [
-        every[n]
-        for n, count in sorted(folded_sentences(text).counts(roots(wanted)).items())
-        if count >= least
-    ]
-    return [s for s in some if len(wanted & stems(s)) >= least]
+    return bool(wanted) and any(
+        count >= least and len(wanted & stems(sentences(text)[n])) >= least
+        for text in texts
+        for n, count in folded_sentences(text).counts(roots(wanted)).items()
+    )
 
 
 def is_quoted(claim: str, text: str) -> bool:
@@ -55,20 +53,17 @@ def roots(wanted: Iterable[str]) -> list[str]:
     return [stem[:-1] for stem in wanted]
 
 
-# Texts may be long, and several claims in a row cite the same ones.
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MAX_TEXTS)
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a text; none goes beyond an empty line."""
-    return tuple(chain.from_iterable(map(_sentences_of, text.split(PARAGRAPH_END))))
+    return tuple(
+        paragraph[start:end]
+        for paragraph in text.split(_PARAGRAPH_END)
+        for start, end in sentence_spans(paragraph)
+    )
 
 
-# The passages behind different claims are partly the same.
-@lru_cache(maxsize=1_024)
-def _sentences_of(paragraph: str) -> tuple[str, ...]:
-    return tuple(paragraph[start:end] for start, end in sentence_spans(paragraph))
-
-
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MAX_TEXTS)
 def sentence_parts(text: str) -> tuple[str, ...]:
     """Return the sentences of a text, divided at semicolons, colons and ends of lines.
 
@@ -78,13 +73,13 @@ def sentence_parts(text: str) -> tuple[str, ...]:
     return tuple(part for sentence in sentences(text) for part in _STATEMENT_END.split(sentence))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MAX_TEXTS)
 def folded_sentences(text: str) -> Folded:
     """Return the `sentences` of a text without case and accents."""
     return Folded(sentences(text))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MAX_TEXTS)
 def folded_parts(text: str) -> Folded:
     """Return the `sentence_parts` of a text without case and accents."""
     return Folded(sentence_parts(text))

@@ -10,7 +10,7 @@ from polygraph.text.claims.folding import plain
 from polygraph.text.claims.numbers import found_numbers, is_ordinal
 from polygraph.text.claims.repeats import folded_sentences, sentences
 from polygraph.text.claims.tokens import Token, most_tokens, tokens
-from polygraph.text.language import detect_language
+from polygraph.text.language import first_language
 from polygraph.text.words import content_stems
 
 _MIN_SHARED = 0.8
@@ -22,14 +22,13 @@ _MIN_TOKENS = 2
 _ROUNDING = 1e-9
 
 
-def substituted(claim: str, shown: str) -> str:
+def substituted(claim: str, shown: Sequence[str]) -> str:
     """Return a name or number of a claim in whose place all sentences that the claim repeats have another; else empty.
 
-    >>> substituted("Gasser lost three toes.", "Toni Gasser and Plank met. Plank lost three toes to frostbite.")
+    >>> substituted("Gasser lost three toes.", ["Toni Gasser and Plank met. Plank lost three toes to frostbite."])
     'the name Gasser'
     """
-    language = detect_language(claim) or detect_language(shown) or ""
-    german = language == "de"
+    german = first_language((claim, *shown)) == "de"
     said = tokens(claim, german=german)
     if not _MIN_TOKENS < len(said) <= 20:
         return ""
@@ -49,20 +48,21 @@ def substituted(claim: str, shown: str) -> str:
 
 
 class _Sentences:
-    """The sentences of a text that a claim is compared with, those that may have most of it first.
+    """The sentences of the texts that a claim is compared with, those that may have most of it first.
 
     Most of hundreds of sentences have next to nothing of a claim, so that few are read word by word.
 
     Args:
         said: tokens of the claim.
-        shown: the text.
+        shown: the texts.
         german: as for `tokens`.
     """
 
-    def __init__(self, said: Sequence[Token], shown: str, *, german: bool) -> None:
+    def __init__(self, said: Sequence[Token], shown: Sequence[str], *, german: bool) -> None:
         self._german = german
-        self._sentences, self._folded = sentences(shown), folded_sentences(shown).texts
-        self._most = most_tokens(tuple(said), shown)
+        self._sentences = [sentence for text in shown for sentence in sentences(text)]
+        self._folded = [folded for text in shown for folded in folded_sentences(text).texts]
+        self._most = [most for text in shown for most in most_tokens(said, text)]
         written = [token.written for token in said if token.kind != "word"]
         # Of those that may have equally much, the sentence that the claim was taken from comes first.
         there = [sum([part in sentence for part in written]) for sentence in self._sentences]

@@ -1,6 +1,7 @@
 """The names, numbers and content words of a sentence in their order, for comparing who does what in two sentences."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -66,20 +67,18 @@ def _overlaps(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
     return any(start < b and a < end for a, b in taken)
 
 
-# A claim is compared with one text in several ways.
-@lru_cache(maxsize=16)
-def most_tokens(said: tuple[Token, ...], shown: str) -> tuple[int, ...]:
+def most_tokens(said: Sequence[Token], text: str) -> list[int]:
     """Return for each of the `sentences` of a text how many tokens of a claim it has at most.
 
     A stem is its word but for an ending: a sentence has at most as many of the words as it has of their roots, which
     are found much faster than its tokens.
 
     >>> most_tokens(tokens("The mill was sold to Anna Crane in 1871."), "Crane sold two mills. It rained.")
-    (4, 1)
+    [4, 1]
     """
-    folded = folded_sentences(shown)
+    folded = folded_sentences(text)
     words = roots(token.key for token in said if token.kind != "number")
     most = [len(said) - len(words)] * len(folded.texts)
     for n, count in folded.counts(words).items():
         most[n] += count
-    return tuple(most)
+    return most

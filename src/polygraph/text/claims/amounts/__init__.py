@@ -1,8 +1,9 @@
 """Numbers of a claim that the text it cites does not have: not as written, rounded, converted or calculated."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from polygraph.text.claims.amounts.calculations import (
     follows,
@@ -12,10 +13,16 @@ from polygraph.text.claims.amounts.calculations import (
     is_share,
 )
 from polygraph.text.claims.amounts.rounding import is_close, is_close_to
-from polygraph.text.claims.amounts.scales import LETTER_SCALE, LETTER_SCALES, scaled_by_range, scaled_numbers
+from polygraph.text.claims.amounts.scales import (
+    LETTER_SCALE,
+    LETTER_SCALES,
+    days_between,
+    scaled_by_range,
+    scaled_numbers,
+)
 from polygraph.text.claims.months import DATED
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
-from polygraph.text.claims.repeats import repeated
+from polygraph.text.claims.repeats import is_repeated
 
 __all__ = ["is_close", "is_computed", "missing_number"]
 
@@ -53,8 +60,8 @@ def is_computed(claim: str) -> bool:
     return bool(_COMPUTED.search(claim))
 
 
-def missing_number(claim: str, shown: str, known: str) -> str:
-    """Return the first number or unit of a claim that the text speaks against; empty if there is none.
+def missing_number(claim: str, shown: Sequence[str], known: Sequence[str]) -> str:
+    """Return the first number or unit of a claim that some texts speak against; empty if there is none.
 
     Args:
         claim: without citations.
@@ -65,11 +72,16 @@ def missing_number(claim: str, shown: str, known: str) -> str:
     claimed = [
         found
         for found in found_numbers(claim)
-        if repeated(claim, known, without=found.written) and not _stands_in(found, known)
+        if is_repeated(claim, known, without=found.written)
+        and not any(_stands_in(found, text) for text in known)
     ]
     if not claimed:
         return ""
-    there = [*found_numbers(known), *scaled_numbers(known)]
+    there = [
+        *chain.from_iterable(map(found_numbers, known)),
+        *chain.from_iterable(map(scaled_numbers, known)),
+        *days_between(known),
+    ]
     values = {round(n.number.value, 6) for n in there}
     computed = is_computed(claim)
     for found in claimed:
@@ -102,8 +114,10 @@ def missing_number(claim: str, shown: str, known: str) -> str:
             continue
         if number.is_word or (value <= 12 and (written.isdigit() or _is_time(claim, written))):
             # What is counted in words may be the reader's own count; only another count of the same things counts.
-            counted = {n.number.value for n in found_numbers(shown) if found.noun and n.noun == found.noun}
-            if not counted or computed:
+            is_counted = found.noun and any(
+                n.noun == found.noun for n in chain.from_iterable(map(found_numbers, shown))
+            )
+            if not is_counted or computed:
                 continue
         return f"the number {written}"
     return ""
@@ -132,12 +146,12 @@ def _has_other_unit(found: FoundNumber, same: Sequence[FoundNumber]) -> bool:
     return bool(found.number.unit) and "" not in units and found.number.unit not in units
 
 
-def _is_counted_date(found: FoundNumber, claim: str, known: str) -> bool:
-    """Return whether a number is the day of a date, and the text counts time from one: "on 1 May ... a week later"."""
+def _is_counted_date(found: FoundNumber, claim: str, known: Iterable[str]) -> bool:
+    """Return whether a number is the day of a date, and a text counts time from one: "on 1 May ... a week later"."""
     return bool(
         0 < found.number.value <= 31
         and any(match.start() <= found.start < match.end() for match in DATED.finditer(claim))
-        and _COUNTED_TIME.search(known)
+        and any(map(_COUNTED_TIME.search, known))
     )
 
 

@@ -1,8 +1,8 @@
 """Whether a number of a claim can be calculated from numbers of a text."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations
 
 from polygraph.text.claims.amounts.rounding import TIMES_A_YEAR, is_hedged
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_year, numbers, shares, size
@@ -28,12 +28,12 @@ _MAX_NUMBERS = 60
 """Numbers of a text that are calculated with."""
 
 
-def is_growth(found: FoundNumber, claim: str, known: str) -> bool:
+def is_growth(found: FoundNumber, claim: str, known: Iterable[str]) -> bool:
     """Return whether a percentage is the growth from one number of a sentence to another of the same unit."""
     if found.number.unit != "%" or not _GROWTH.search(claim):
         return False
     tolerance = 1.5 if is_hedged(found, claim) else 0.6
-    for sentence in sentences(known):
+    for sentence in chain.from_iterable(map(sentences, known)):
         plain = [n for n in found_numbers(sentence) if not is_year(n.number, n.written)][:6]
         for a, b in combinations(plain, 2):
             x, y = a.number.value, b.number.value
@@ -64,7 +64,7 @@ def is_for_another_time(found: FoundNumber, claim: str, there: Sequence[FoundNum
     )
 
 
-def is_share(found: FoundNumber, claim: str, shown: str) -> bool:
+def is_share(found: FoundNumber, claim: str, shown: Iterable[str]) -> bool:
     """Return whether a percentage follows from one line: a ratio of counts, or what 1 lacks."""
     if found.number.unit != "%":
         return False
@@ -72,7 +72,8 @@ def is_share(found: FoundNumber, claim: str, shown: str) -> bool:
     return any(
         abs(percent - found.number.value) <= (1.5 if hedged else 0.5 if found.number.is_word or
         found.number.value == int(found.number.value) else 0.06)
-        for percent in _percents(shown)
+        for text in shown
+        for percent in _percents(text)
     )  # fmt: skip
 
 
@@ -120,30 +121,29 @@ def is_derived(found: FoundNumber, claim: str, there: Sequence[FoundNumber]) -> 
     return False
 
 
-def follows(found: FoundNumber, claim: str, text: str) -> bool:
-    """Return whether a number follows from few numbers of a text, so that no word has to say that it is calculated.
+def follows(found: FoundNumber, claim: str, texts: Sequence[str]) -> bool:
+    """Return whether a number follows from few numbers of some texts, so that no word has to say that it is calculated.
 
     It is the difference or sum of two numbers of one sentence, the time between two times of day, a year's decade, or
     a number times a count that the claim has in words.
     """
     value = found.number.value
+    there = [number for text in texts for number in found_numbers(text)]
     hedged = is_hedged(found, claim)
     tolerance = max(0.02 * abs(value), 1e-6) if hedged else 1e-6
     if claim[found.end : found.end + 1] == "s" and value % 10 == 0:
-        return any(value <= n.number.value < value + 10 for n in found_numbers(text))
+        return any(value <= n.number.value < value + 10 for n in there)
     if (measured := size(found.number)) and measured[0] == "s":
-        clocks = [60 * int(h) + int(m) for h, m in _CLOCK.findall(text)][:_MAX_NUMBERS]
+        clocks = [60 * int(h) + int(m) for text in texts for h, m in _CLOCK.findall(text)][:_MAX_NUMBERS]
         gaps = {60.0 * abs(a - b) for a, b in combinations(clocks, 2)}
         if any(abs(gap - measured[1]) <= (0.1 * measured[1] if hedged else 0) for gap in gaps):
             return True
-    years = sorted({n.number.value for n in found_numbers(text) if is_year(n.number, n.written)})[
-        :_MAX_NUMBERS
-    ]
+    years = sorted({n.number.value for n in there if is_year(n.number, n.written)})[:_MAX_NUMBERS]
     if measured and measured[0] == "year":
         spans = (b - a for a, b in combinations(years, 2))
         if any(abs(span - measured[1]) <= (0.1 * measured[1] if hedged else 0) for span in spans):
             return True
-    for sentence in sentences(text):
+    for sentence in chain.from_iterable(map(sentences, texts)):
         few = found_numbers(sentence)[:8]
         if not few:
             continue
@@ -158,7 +158,5 @@ def follows(found: FoundNumber, claim: str, text: str) -> bool:
                 return True
     factors = {n.number.value for n in found_numbers(claim) if n.number.is_word and 2 <= n.number.value <= 12}
     return any(
-        abs(value - factor * n.number.value) <= tolerance
-        for factor in factors
-        for n in found_numbers(text)[:_MAX_NUMBERS]
+        abs(value - factor * n.number.value) <= tolerance for factor in factors for n in there[:_MAX_NUMBERS]
     )

@@ -1,10 +1,11 @@
 """Numbers of a text that are not written out: "12m", "from 5 to 6 million", "two and a half", days between dates."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations
+from itertools import chain, combinations, islice
 
+from polygraph.text.claims.folding import MAX_TEXTS
 from polygraph.text.claims.months import dates_of
 from polygraph.text.claims.numbers import SCALES, FoundNumber, found_numbers, numbers
 
@@ -14,13 +15,12 @@ LETTER_SCALE = re.compile(r"(k|m|mn)\b", re.IGNORECASE)
 LETTER_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6}
 _AND_A_HALF = re.compile(r"\b(an?|[a-z]{3,6}|\d+) ([a-z]{3,7}) and a half\b", re.IGNORECASE)
 _MAX_DATES = 6
-"""Dates of a text that days are counted between."""
+"""Dates that days are counted between."""
 
 
-# Several claims in a row cite one text.
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=MAX_TEXTS)
 def scaled_numbers(text: str) -> tuple[FoundNumber, ...]:
-    """Return the numbers of a text with the scale of a letter or of the number they are joined to, halves, and days."""
+    """Return the numbers of a text with the scale of a letter or of the number they are joined to, and halves."""
     return tuple(_scaled_numbers(text))
 
 
@@ -37,7 +37,11 @@ def _scaled_numbers(text: str) -> Iterator[FoundNumber]:
     for match in _AND_A_HALF.finditer(text):
         whole = numbers(match.group(1)) or numbers("1")
         yield from found_numbers(f"{whole[0].value + 0.5} {match.group(2)}")
-    dates = list(dates_of(text))[:_MAX_DATES]
+
+
+def days_between(texts: Iterable[str]) -> Iterator[FoundNumber]:
+    """Yield the numbers of days between the first dates of some texts, with and without the first day."""
+    dates = list(islice(chain.from_iterable(map(dates_of, texts)), _MAX_DATES))
     for one, other in combinations(dates, 2):
         n_days = abs(one - other)
         for days in (n_days, n_days + 1):

@@ -1,7 +1,7 @@
 """The check of citations: each is resolved to the sentence that supports it, or removed from the text with a note."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
@@ -14,7 +14,7 @@ from polygraph.text.claims import contradiction
 from polygraph.text.claims.repeats import roots
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
-from polygraph.text.words import content_stems, shared_stems
+from polygraph.text.words import content_stem_set, content_stems
 
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
@@ -218,13 +218,14 @@ def judge_citations(
     judged = []
     claims = _claims_of(text)
     for match, clause, claim, cited in claims:
-        wanted = set(content_stems(claim))
+        wanted = content_stem_set(claim)
         there = [n for n in cited if 1 <= n <= len(shown)]
         # Pieces that are cited together share the claim: each supports a part of it.
         compared = tuple(
             dict.fromkeys(chain.from_iterable(_nearest_texts(wanted, shown[n - 1]) for n in there))
         )
-        support = len(_shared_stems(wanted, compared)) / len(wanted) if wanted else 1.0
+        supported = wanted.intersection(chain.from_iterable(map(content_stem_set, compared)))
+        support = len(supported) / len(wanted) if wanted else 1.0
         best = 0.0
         # Most claims have so much support that no other piece can have clearly more.
         if 1.0 - support > _NEIGHBOUR_SUPPORT:
@@ -233,7 +234,7 @@ def judge_citations(
             least = (support + _NEIGHBOUR_SUPPORT) * len(wanted)
             others = [n for n, item in enumerate(folded_seen()) if sum([p in item for p in parts]) > least]
             best = max(
-                [len(shared_stems(wanted, seen[n])) / len(wanted) for n in others if n + 1 not in there],
+                [len(wanted & content_stem_set(seen[n])) / len(wanted) for n in others if n + 1 not in there],
                 default=0.0,
             )
         # A paraphrase may share no word with its passage; only another piece with its words speaks against it.
@@ -340,16 +341,6 @@ def _nearest_texts(wanted: Collection[str], texts: Sequence[str]) -> Sequence[st
 @lru_cache(maxsize=512)
 def _casefolded(text: str) -> str:
     return text.casefold()
-
-
-def _shared_stems(wanted: Collection[str], texts: Iterable[str]) -> set[str]:
-    """Return which of some stems any of some texts has."""
-    missing = set(wanted)
-    for text in texts:
-        if not missing:
-            break
-        missing -= shared_stems(missing, text)
-    return set(wanted) - missing
 
 
 def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence, Set
 from functools import lru_cache
 from itertools import chain, pairwise, permutations
 
-from polygraph.text.claims.folding import MAX_TEXTS, WORD, Folded, plain
+from polygraph.text.claims.folding import MAX_TEXTS, WORD, fold_all, plain
 from polygraph.text.claims.repeats import (
     folded_parts,
     folded_sentences,
@@ -21,6 +21,7 @@ _MIN_SHARED = 0.75
 """Share of a clause's content words that another must contain, so that the word that is negated is among them."""
 _MIN_SHARED_BESIDE = 0.5
 """The same where the word that a claim negates is known to be among them."""
+_ROUNDING = 1e-9
 _CLAUSE = re.compile(r"[.;:!?\n]+\s|,\s+(?:and|but|while|whereas|although|though|aber|und)\b|\bbut\b|, ")
 _BOUND = (
     r"(?!\s+(?:before|until|later|earlier|sooner|more|less|fewer|only|just|merely|least|necessarily)\b)"
@@ -132,27 +133,31 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
     if a word is affirmed on one side and only denied on the other.
     """
     negation = _NEGATION_IN.get(first_language(shown), _NEGATION)
+    negated = list(chain.from_iterable(_negated_sentences(text, negation) for text in shown))
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
         if len(wanted) < 2:
             continue
-        near = [
-            sentences(text)[n]
-            for text in shown
-            for n in _with_most_stems(folded_sentences(text), wanted, _MIN_SHARED)
-        ]
         # Most claims and what they repeat deny nothing, and have no word with an opposite.
-        if not _has_opposite(part) and not any(map(negation.search, (part, *near))):
+        if (
+            not _has_opposite(part)
+            and not negation.search(part)
+            and not any(_may_share_most(wanted, folded) for folded in negated)
+        ):
             continue
-        clauses = [clause for sentence in near for clause in _clauses(sentence)]
         found = [
-            (clauses[n], stems(clauses[n])) for n in _with_most_stems(Folded(clauses), wanted, _MIN_SHARED)
+            (clause, stems(clause))
+            for text in shown
+            for sentence, in_sentence in zip(sentences(text), folded_sentences(text).texts, strict=True)
+            if _may_share_most(wanted, in_sentence)
+            for clause, in_clause in _clauses(sentence)
+            if _may_share_most(wanted, in_clause)
         ]
         shares = [len(wanted & there) / len(wanted) for _, there in found]
         best = max(shares, default=0.0)
         if best < _MIN_SHARED:
             continue
-        closest = [c for (c, _), share in zip(found, shares, strict=True) if share >= best - 1e-9]
+        closest = [c for (c, _), share in zip(found, shares, strict=True) if share >= best - _ROUNDING]
         if all(_opposed(part, c, negation) for c in closest):
             return "an opposite"
         if all(_negates(part, c, negation) for c in closest):
@@ -162,20 +167,32 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
     return ""
 
 
-def _with_most_stems(folded: Folded, wanted: Collection[str], share: float) -> list[int]:
-    """Return the positions of all texts that may have this share of some stems, and of a few others, ascending.
+def _may_share_most(wanted: Collection[str], folded: str) -> bool:
+    """Return whether a folded text may have so many of some stems that it can say the reverse; False if it has not.
 
-    A word contains its stem but for the last letter, and looking for that is much faster than stemming the texts.
+    A word contains its stem but for the last letter, and looking for that is much faster than stemming the text.
     """
-    least = share * len(wanted) - 1e-9
-    return sorted([n for n, count in folded.counts(roots(wanted)).items() if count >= least])
+    return sum([root in folded for root in roots(wanted)]) >= _MIN_SHARED * len(wanted) - _ROUNDING
 
 
-def _clauses(text: str) -> list[str]:
+@lru_cache(maxsize=MAX_TEXTS)
+def _negated_sentences(text: str, negation: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the sentences of a text that have a negation, folded."""
+    return tuple(
+        folded
+        for sentence, folded in zip(sentences(text), folded_sentences(text).texts, strict=True)
+        if negation.search(sentence)
+    )
+
+
+# A sentence is compared with several claims.
+@lru_cache(maxsize=1_024)
+def _clauses(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the clauses of a sentence, its parts and itself, each with its folded form."""
     ends = [m.start() + 1 for m in _CLAUSE.finditer(text)]
-    bounds = [0, *ends, len(text)]
-    short = [text[a:b] for a, b in pairwise(bounds)]
-    return [*short, *sentence_parts(text), text]
+    short = [text[a:b] for a, b in pairwise([0, *ends, len(text)])]
+    clauses = [*short, *sentence_parts(text), text]
+    return tuple(zip(clauses, fold_all(clauses), strict=True))
 
 
 def _negates(claim: str, clause: str, negation: re.Pattern[str]) -> bool:
@@ -218,12 +235,10 @@ def _affirms_what_is_denied(claim: str, shown: Sequence[str], negation: re.Patte
     # What a negation leaves alone in the parts of which it denies a word; the others affirm all of their words.
     affirmed: dict[str, Set[str]] = {}
     denied = set[str]()
-    for part in chain.from_iterable(_denying_parts(text, negation) for text in shown):
-        if wanted.isdisjoint(stems(part)) or implicit != _implicit(part):
-            continue
-        affirmed[part], of_part = _affirmed_and_denied(part, negation)
-        denied |= of_part
-    denied &= wanted
+    for part, of_part, left_alone in chain.from_iterable(_denied_words(text, negation) for text in shown):
+        if not wanted.isdisjoint(of_part) and implicit == _implicit(part):
+            affirmed[part] = left_alone
+            denied |= wanted & of_part
     if not denied or not (
         len(wanted) <= 3 or len(wanted.intersection(chain.from_iterable(map(stems, shown)))) > 1
     ):
@@ -239,18 +254,23 @@ def _affirms_what_is_denied(claim: str, shown: Sequence[str], negation: re.Patte
 
 
 @lru_cache(maxsize=MAX_TEXTS)
-def _denying_parts(text: str, negation: re.Pattern[str]) -> tuple[str, ...]:
-    """Return the `sentence_parts` of a text that deny something for ever and without reserve."""
+def _denied_words(
+    text: str, negation: re.Pattern[str]
+) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+    """Return the `sentence_parts` of a text that deny something for ever and without reserve.
+
+    Returns:
+        Each with the words that its negations deny and those that they leave alone, as stems.
+    """
     return tuple(
-        part
+        (part, *_denied_and_affirmed(part, negation))
         for part in sentence_parts(text)
         if negation.search(part) and not _RESERVED.search(part) and not _FOR_A_TIME.search(part)
     )
 
 
-@lru_cache(maxsize=4_096)
-def _affirmed_and_denied(sentence: str, negation: re.Pattern[str]) -> tuple[Set[str], Set[str]]:
-    """Return the words of a sentence that its negations leave alone, and those that they deny, as stems."""
+def _denied_and_affirmed(sentence: str, negation: re.Pattern[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words of a sentence that its negations deny, and those that they leave alone, as stems."""
     denied: set[str] = set()
     words: list[str] = []
     end = 0
@@ -264,7 +284,7 @@ def _affirmed_and_denied(sentence: str, negation: re.Pattern[str]) -> tuple[Set[
             end = end_of_word
         elif words:
             denied.add(words.pop())
-    return {*words, *_ordered(sentence[end:])}, denied
+    return frozenset(denied), frozenset((*words, *_ordered(sentence[end:])))
 
 
 def _denies_what_is_affirmed(claim: str, shown: Sequence[str], negation: re.Pattern[str]) -> bool:

@@ -229,10 +229,8 @@ def judge_citations(
         best = 0.0
         # Most claims have so much support that no other piece can have clearly more.
         if 1.0 - support > _NEIGHBOUR_SUPPORT:
-            # A piece has no more of the words than of their roots, which are found much faster.
-            parts = roots(wanted)
             least = (support + _NEIGHBOUR_SUPPORT) * len(wanted)
-            others = [n for n, item in enumerate(folded_seen()) if sum([p in item for p in parts]) > least]
+            others = _having_more(least, roots(wanted), folded_seen())
             best = max(
                 [len(wanted & content_stem_set(seen[n])) / len(wanted) for n in others if n + 1 not in there],
                 default=0.0,
@@ -256,6 +254,26 @@ def judge_citations(
             verdicts.append(CitationVerdict(n, claim, because, clause))
         judged.append((match, tuple(verdicts)))
     return judged if decide is None else _decided(judged, shown, decide)
+
+
+def _having_more(least: float, parts: Sequence[str], texts: Sequence[str]) -> list[int]:
+    """Return the positions of the texts that have more than so many of the roots of some words.
+
+    A text has no more of the words than of their roots, which are found much faster.
+    """
+    found = []
+    # Most texts lack the longest ones, and need not be looked through for the others.
+    parts = sorted(parts, key=len, reverse=True)
+    for n, text in enumerate(texts):
+        may_lack = len(parts) - least
+        for part in parts:
+            if part not in text:
+                may_lack -= 1
+                if may_lack <= 0:
+                    break
+        else:
+            found.append(n)
+    return found
 
 
 def _beginning(claim: str) -> str:

@@ -37,10 +37,11 @@ def contradiction(claim: str, *shown: str, given: str = "", elsewhere: Callable[
     if any(is_quoted(claim, text) for text in shown):
         return ""
     known = (*shown, given)
+    month = other_month(claim, known)
     return (
         missing_name(claim, known, elsewhere)
         or missing_number(claim, shown, known)
-        or ("" if is_computed(claim) else other_month(claim, known))
+        or (month if month and not is_computed(claim) else "")
         or reversed_clause(claim, shown)
         or exchanged(claim, shown)
         or rearranged(claim, shown)

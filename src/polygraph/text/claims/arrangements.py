@@ -5,7 +5,7 @@ Only near copies are compared: what is said in other words may have any order.
 
 import re
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from polygraph.text.claims.repeats import sentences
 from polygraph.text.claims.tokens import Token, most_tokens, tokens
@@ -34,12 +34,12 @@ _PLACE = re.compile(
 )
 
 
-def rearranged(claim: str, shown: Sequence[str]) -> str:
+def rearranged(claim: str, shown: tuple[str, ...]) -> str:
     """Return what has changed places between a claim and a sentence that it repeats; empty if nothing has.
 
-    >>> rearranged("It keeps for three days instead of five.", ["It keeps for five days instead of three."])
+    >>> rearranged("It keeps for three days instead of five.", ("It keeps for five days instead of three.",))
     'the order of three and five'
-    >>> rearranged("The landlord sued Mrs. Orme", ["In May Mrs. Orme sued the landlord."])
+    >>> rearranged("The landlord sued Mrs. Orme", ("In May Mrs. Orme sued the landlord.",))
     'who is who between landlord and Mrs. Orme'
     """
     language = first_language((claim, *shown))
@@ -48,13 +48,11 @@ def rearranged(claim: str, shown: Sequence[str]) -> str:
         return ""
     reasons = []
     least = _MIN_SHARED * len(said)
-    near = [
-        sentence
-        for text in shown
-        for sentence, most in zip(sentences(text), most_tokens(said, text), strict=True)
-        if most >= least
-    ]
-    for sentence in near:
+    for sentence, most in zip(
+        chain.from_iterable(map(sentences, shown)), most_tokens(said, shown), strict=True
+    ):
+        if most < least:
+            continue
         there = tokens(sentence, german=language == "de")
         keys = {t.key for t in there}
         if sum([t.key in keys for t in said]) < least:

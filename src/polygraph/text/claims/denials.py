@@ -9,6 +9,7 @@ from polygraph.text.claims.folding import MAX_TEXTS, WORD, fold_all, plain
 from polygraph.text.claims.repeats import (
     folded_parts,
     folded_sentences,
+    parts_of,
     roots,
     sentence_parts,
     sentences,
@@ -133,25 +134,27 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
     if a word is affirmed on one side and only denied on the other.
     """
     negation = _NEGATION_IN.get(first_language(shown), _NEGATION)
-    negated = list(chain.from_iterable(_negated_sentences(text, negation) for text in shown))
+    is_denial = bool(negation.search(claim))
+    negated = [folded for text in shown for _, folded in _negated_sentences(text, negation)]
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
         if len(wanted) < 2:
             continue
+        parts = roots(wanted)
         # Most claims and what they repeat deny nothing, and have no word with an opposite.
         if (
-            not _has_opposite(part)
-            and not negation.search(part)
-            and not any(_may_share_most(wanted, folded) for folded in negated)
+            not (is_denial and negation.search(part))
+            and not _has_opposite(part)
+            and not any(_has_most(parts, folded) for folded in negated)
         ):
             continue
         found = [
             (clause, stems(clause))
             for text in shown
             for sentence, in_sentence in zip(sentences(text), folded_sentences(text).texts, strict=True)
-            if _may_share_most(wanted, in_sentence)
+            if _has_most(parts, in_sentence)
             for clause, in_clause in _clauses(sentence)
-            if _may_share_most(wanted, in_clause)
+            if _has_most(parts, in_clause)
         ]
         shares = [len(wanted & there) / len(wanted) for _, there in found]
         best = max(shares, default=0.0)
@@ -162,24 +165,20 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
             return "an opposite"
         if all(_negates(part, c, negation) for c in closest):
             return "a negation"
-    if _affirms_what_is_denied(claim, shown, negation) or _denies_what_is_affirmed(claim, shown, negation):
-        return "a negation"
-    return ""
+    is_reversed = _denies_what_is_affirmed if is_denial else _affirms_what_is_denied
+    return "a negation" if is_reversed(claim, shown, negation) else ""
 
 
-def _may_share_most(wanted: Collection[str], folded: str) -> bool:
-    """Return whether a folded text may have so many of some stems that it can say the reverse; False if it has not.
-
-    A word contains its stem but for the last letter, and looking for that is much faster than stemming the text.
-    """
-    return sum([root in folded for root in roots(wanted)]) >= _MIN_SHARED * len(wanted) - _ROUNDING
+def _has_most(parts: Collection[str], folded: str) -> bool:
+    """Return whether a folded text has the `roots` of so many words of a clause that it may say the reverse."""
+    return sum([part in folded for part in parts]) >= _MIN_SHARED * len(parts) - _ROUNDING
 
 
 @lru_cache(maxsize=MAX_TEXTS)
-def _negated_sentences(text: str, negation: re.Pattern[str]) -> tuple[str, ...]:
-    """Return the sentences of a text that have a negation, folded."""
+def _negated_sentences(text: str, negation: re.Pattern[str]) -> tuple[tuple[str, str], ...]:
+    """Return the sentences of a text that have a negation, each with its folded form."""
     return tuple(
-        folded
+        (sentence, folded)
         for sentence, folded in zip(sentences(text), folded_sentences(text).texts, strict=True)
         if negation.search(sentence)
     )
@@ -228,28 +227,26 @@ def _negated(text: str, other: str, negation: re.Pattern[str]) -> bool:
 
 def _affirms_what_is_denied(claim: str, shown: Sequence[str], negation: re.Pattern[str]) -> bool:
     """Return whether a claim without a negation says a word that the texts only deny: "paid", from "never paid"."""
-    if negation.search(claim) or _NEGATION.search(claim):
+    if negation is not _NEGATION and _NEGATION.search(claim):
         return False
-    implicit = _implicit(claim)
     wanted = stems(claim)
     # What a negation leaves alone in the parts of which it denies a word; the others affirm all of their words.
     affirmed: dict[str, Set[str]] = {}
     denied = set[str]()
     for part, of_part, left_alone in chain.from_iterable(_denied_words(text, negation) for text in shown):
-        if not wanted.isdisjoint(of_part) and implicit == _implicit(part):
+        if not wanted.isdisjoint(of_part) and _implicit(claim) == _implicit(part):
             affirmed[part] = left_alone
             denied |= wanted & of_part
-    if not denied or not (
-        len(wanted) <= 3 or len(wanted.intersection(chain.from_iterable(map(stems, shown)))) > 1
-    ):
-        return False
-    return any(
+    is_only_denied = any(
         all(
             word not in affirmed.get(part := sentence_parts(text)[n], stems(part))
             for text in shown
             for n in folded_parts(text).having(word[:-1])
         )
         for word in denied
+    )
+    return is_only_denied and (
+        len(wanted) <= 3 or len(wanted.intersection(chain.from_iterable(map(stems, shown)))) > 1
     )
 
 
@@ -264,7 +261,8 @@ def _denied_words(
     """
     return tuple(
         (part, *_denied_and_affirmed(part, negation))
-        for part in sentence_parts(text)
+        for sentence, _ in _negated_sentences(text, negation)
+        for part in parts_of(sentence)
         if negation.search(part) and not _RESERVED.search(part) and not _FOR_A_TIME.search(part)
     )
 
@@ -288,7 +286,7 @@ def _denied_and_affirmed(sentence: str, negation: re.Pattern[str]) -> tuple[froz
 
 
 def _denies_what_is_affirmed(claim: str, shown: Sequence[str], negation: re.Pattern[str]) -> bool:
-    """Return whether the word that a claim negates stands only in sentences like it that negate nothing."""
+    """Return whether a word that a claim denies stands only in sentences like it that negate nothing."""
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
         matches = list(negation.finditer(part))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, combinations
 
-from polygraph.text.claims.folding import MAX_TEXTS, Folded, plain, without_case
+from polygraph.text.claims.folding import MAX_TEXTS, fold_all, plain
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.claims.repeats import stems
 from polygraph.text.language import first_language
@@ -140,24 +140,23 @@ def _exchanged_names(claim: str, shown: Sequence[str]) -> str:
             continue
         # A word contains its stem but for the last letter.
         parts = (a, b, plain(min(said)[:-1]))
-        near = chain.from_iterable(_lines_with(parts, text) for text in shown)
-        if _is_reversed(a, b, said, between, chain.from_iterable(map(_SENTENCE.split, near))):
+        near = chain.from_iterable(_sentences_with(parts, text) for text in shown)
+        if _is_reversed(a, b, said, between, near):
             if first_language((claim, *shown)) == "de":  # nouns look like names
                 return ""
             return f"who is who between {first} and {second}"
     return ""
 
 
-def _lines_with(parts: Iterable[str], text: str) -> list[str]:
-    """Return the lines of a text that have all of some letters, in any case."""
-    lines, folded = _lines(text)
-    return [lines[n] for n in sorted(set[int].intersection(*(set(folded.having(part)) for part in parts)))]
+def _sentences_with(parts: Iterable[str], text: str) -> list[str]:
+    """Return the sentences of a text that have all of some parts of words, without case and accents."""
+    return [s for s, folded in _folded_sentences(text) if all(part in folded for part in parts)]
 
 
 @lru_cache(maxsize=MAX_TEXTS)
-def _lines(text: str) -> tuple[Sequence[str], Folded]:
-    lines = text.split("\n")
-    return lines, Folded(lines)
+def _folded_sentences(text: str) -> tuple[tuple[str, str], ...]:
+    found = _SENTENCE.split(text)
+    return tuple(zip(found, fold_all(found), strict=True))
 
 
 def _is_reversed(a: str, b: str, said: set[str], between: str, sentences: Iterable[str]) -> bool:
@@ -168,14 +167,11 @@ def _is_reversed(a: str, b: str, said: set[str], between: str, sentences: Iterab
         b: last word of the second one.
         said: stem of the verb between them.
         between: what the claim has between them.
-        sentences: that may have both.
+        sentences: that have parts of words equal to both.
     """
     verb = min(said)[:-1]
     found = False
     for sentence in sentences:
-        folded = without_case(sentence)
-        if a not in folded or b not in folded:
-            continue
         for one, gap, other in _neighbours(sentence):
             if verb not in gap.casefold():
                 continue

@@ -70,7 +70,12 @@ def sentence_parts(text: str) -> tuple[str, ...]:
     >>> sentence_parts("It closed: nobody came. Later it burned; it was not rebuilt.")
     ('It closed:', 'nobody came.', 'Later it burned;', 'it was not rebuilt.')
     """
-    return tuple(part for sentence in sentences(text) for part in _STATEMENT_END.split(sentence))
+    return tuple(part for sentence in sentences(text) for part in parts_of(sentence))
+
+
+def parts_of(sentence: str) -> list[str]:
+    """Return the parts of a sentence between semicolons, colons and ends of lines."""
+    return _STATEMENT_END.split(sentence)
 
 
 @lru_cache(maxsize=MAX_TEXTS)

@@ -22,15 +22,17 @@ _MIN_TOKENS = 2
 _ROUNDING = 1e-9
 
 
-def substituted(claim: str, shown: Sequence[str]) -> str:
+def substituted(claim: str, shown: tuple[str, ...]) -> str:
     """Return a name or number of a claim in whose place all sentences that the claim repeats have another; else empty.
 
-    >>> substituted("Gasser lost three toes.", ["Toni Gasser and Plank met. Plank lost three toes to frostbite."])
+    >>> substituted("Gasser lost three toes.", ("Toni Gasser and Plank met. Plank lost three toes to frostbite.",))
     'the name Gasser'
     """
     german = first_language((claim, *shown)) == "de"
     said = tokens(claim, german=german)
     if not _MIN_TOKENS < len(said) <= 20:
+        return ""
+    if max(most_tokens(said, shown), default=0) < _MIN_SHARED * (len(said) - 1) - _ROUNDING:
         return ""
     compared = _Sentences(said, shown, german=german)
     for n, token in enumerate(said):
@@ -58,11 +60,11 @@ class _Sentences:
         german: as for `tokens`.
     """
 
-    def __init__(self, said: Sequence[Token], shown: Sequence[str], *, german: bool) -> None:
+    def __init__(self, said: tuple[Token, ...], shown: tuple[str, ...], *, german: bool) -> None:
         self._german = german
         self._sentences = [sentence for text in shown for sentence in sentences(text)]
         self._folded = [folded for text in shown for folded in folded_sentences(text).texts]
-        self._most = [most for text in shown for most in most_tokens(said, text)]
+        self._most = most_tokens(said, shown)
         written = [token.written for token in said if token.kind != "word"]
         # Of those that may have equally much, the sentence that the claim was taken from comes first.
         there = [sum([part in sentence for part in written]) for sentence in self._sentences]

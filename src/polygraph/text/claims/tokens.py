@@ -1,7 +1,6 @@
 """The names, numbers and content words of a sentence in their order, for comparing who does what in two sentences."""
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -44,7 +43,9 @@ def tokens(text: str, *, german: bool = False) -> tuple[Token, ...]:
         for n in found_numbers(text)
         if not is_ordinal(n.written)
     ]
-    taken = [(t.start, t.end) for t in found]
+    taken = bytearray(len(text))
+    for token in found:
+        taken[token.start : token.end] = bytes([1]) * (token.end - token.start)
     for match in _NAME.finditer(text):
         start, words = match.start(), match.group().split()
         while words and (plain(words[0]) in STOP_WORDS or plain(words[0]) in ORDINARY):
@@ -53,32 +54,36 @@ def tokens(text: str, *, german: bool = False) -> tuple[Token, ...]:
         if not words or (german and len(words) < 2) or not words[-1][0].isupper():
             continue
         end = start + len(" ".join(words))
-        if not _overlaps(start, end, taken):
-            taken.append((start, end))
+        if not any(taken[start:end]):
+            taken[start:end] = bytes([1]) * (end - start)
             found.append(Token(plain(words[-1].rstrip(".")), "name", " ".join(words), start, end))
     for match in WORD.finditer(text):
-        stems = content_stems(match.group())
-        if stems and not _overlaps(*match.span(), taken):
-            found.append(Token(plain(stems[0]), "word", match.group(), *match.span()))
+        start, end = match.span()
+        if (key := _word_key(match.group())) and not any(taken[start:end]):
+            found.append(Token(key, "word", match.group(), start, end))
     return tuple(sorted(found, key=lambda token: token.start))
 
 
-def _overlaps(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
-    return any(start < b and a < end for a, b in taken)
+@lru_cache(maxsize=4_096)
+def _word_key(word: str) -> str:
+    """Return the first stem of a word without accents; empty if it says nothing about the content."""
+    return plain(next(iter(content_stems(word)), ""))
 
 
-def most_tokens(said: Sequence[Token], text: str) -> list[int]:
-    """Return for each of the `sentences` of a text how many tokens of a claim it has at most.
+# A claim is compared with the same texts in several ways.
+@lru_cache(maxsize=16)
+def most_tokens(said: tuple[Token, ...], shown: tuple[str, ...]) -> tuple[int, ...]:
+    """Return for each of the `sentences` of some texts how many tokens of a claim it has at most.
 
     A stem is its word but for an ending: a sentence has at most as many of the words as it has of their roots, which
     are found much faster than its tokens.
 
-    >>> most_tokens(tokens("The mill was sold to Anna Crane in 1871."), "Crane sold two mills. It rained.")
-    [4, 1]
+    >>> most_tokens(tokens("The mill was sold to Anna Crane in 1871."), ("Crane sold two mills. It rained.",))
+    (4, 1)
     """
-    folded = folded_sentences(text)
     words = roots(token.key for token in said if token.kind != "number")
-    most = [len(said) - len(words)] * len(folded.texts)
-    for n, count in folded.counts(words).items():
-        most[n] += count
-    return most
+    most = list[int]()
+    for folded in map(folded_sentences, shown):
+        counts = folded.counts(words)
+        most += [len(said) - len(words) + counts[n] for n in range(len(folded.texts))]
+    return tuple(most)

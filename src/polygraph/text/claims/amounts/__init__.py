@@ -20,6 +20,7 @@ from polygraph.text.claims.amounts.scales import (
     scaled_by_range,
     scaled_numbers,
 )
+from polygraph.text.claims.folding import MAX_TEXTS
 from polygraph.text.claims.months import DATED
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.claims.repeats import is_repeated
@@ -83,7 +84,6 @@ def missing_number(claim: str, shown: Sequence[str], known: Sequence[str]) -> st
         *days_between(known),
     ]
     values = {round(n.number.value, 6) for n in there}
-    computed = is_computed(claim)
     for found in claimed:
         number, written = found.number, found.written
         value = round(number.value, 6)
@@ -110,14 +110,14 @@ def missing_number(claim: str, shown: Sequence[str], known: Sequence[str]) -> st
             continue
         if is_growth(found, claim, known) or is_for_another_time(found, claim, there):
             continue
-        if (computed and is_derived(found, claim, there)) or follows(found, claim, known):
+        if (is_computed(claim) and is_derived(found, claim, there)) or follows(found, claim, known):
             continue
         if number.is_word or (value <= 12 and (written.isdigit() or _is_time(claim, written))):
             # What is counted in words may be the reader's own count; only another count of the same things counts.
             is_counted = found.noun and any(
                 n.noun == found.noun for n in chain.from_iterable(map(found_numbers, shown))
             )
-            if not is_counted or computed:
+            if not is_counted or is_computed(claim):
                 continue
         return f"the number {written}"
     return ""
@@ -151,8 +151,13 @@ def _is_counted_date(found: FoundNumber, claim: str, known: Iterable[str]) -> bo
     return bool(
         0 < found.number.value <= 31
         and any(match.start() <= found.start < match.end() for match in DATED.finditer(claim))
-        and any(map(_COUNTED_TIME.search, known))
+        and any(map(_counts_time, known))
     )
+
+
+@lru_cache(maxsize=MAX_TEXTS)
+def _counts_time(text: str) -> bool:
+    return bool(_COUNTED_TIME.search(text))
 
 
 def _is_time(claim: str, written: str) -> bool:

@@ -1,7 +1,7 @@
 """The check of citations: each is resolved to the sentence that supports it, or removed from the text with a note."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
@@ -214,29 +214,17 @@ def judge_citations(
     """
     seen = [texts[0] for texts in shown] if seen is None else seen
     everything = cache(lambda: "\n".join(dict.fromkeys(seen)))
-    folded_seen = cache(lambda: [item.casefold() for item in seen])
     judged = []
-    claims = _claims_of(text)
-    for match, clause, claim, cited in claims:
-        wanted = content_stem_set(claim)
+    for match, clause, claim, cited in _claims_of(text):
+        wanted = set(content_stems(claim))
         there = [n for n in cited if 1 <= n <= len(shown)]
         # Pieces that are cited together share the claim: each supports a part of it.
         compared = tuple(
             dict.fromkeys(chain.from_iterable(_nearest_texts(wanted, shown[n - 1]) for n in there))
         )
-        supported = wanted.intersection(chain.from_iterable(map(content_stem_set, compared)))
-        support = len(supported) / len(wanted) if wanted else 1.0
-        best = 0.0
-        # Most claims have so much support that no other piece can have clearly more.
-        if 1.0 - support > _NEIGHBOUR_SUPPORT:
-            least = (support + _NEIGHBOUR_SUPPORT) * len(wanted)
-            others = _having_more(least, roots(wanted), folded_seen())
-            best = max(
-                [len(wanted & content_stem_set(seen[n])) / len(wanted) for n in others if n + 1 not in there],
-                default=0.0,
-            )
         # A paraphrase may share no word with its passage; only another piece with its words speaks against it.
-        is_neighbour = best - support > _NEIGHBOUR_SUPPORT
+        others = (item for n, item in enumerate(seen, 1) if n not in there)
+        is_neighbour = bool(there) and _has_clearly_more(others, wanted, compared)
         against = (
             ""
             if is_neighbour or not there
@@ -256,24 +244,40 @@ def judge_citations(
     return judged if decide is None else _decided(judged, shown, decide)
 
 
-def _having_more(least: float, parts: Sequence[str], texts: Sequence[str]) -> list[int]:
-    """Return the positions of the texts that have more than so many of the roots of some words.
+def _has_clearly_more(others: Iterable[str], wanted: Collection[str], compared: Iterable[str]) -> bool:
+    """Return whether one of some other texts has clearly more words of a claim than all texts that it is compared with.
 
-    A text has no more of the words than of their roots, which are found much faster.
+    Args:
+        others: each for itself.
+        wanted: the stems of the claim.
+        compared: taken together.
     """
-    found = []
-    # Most texts lack the longest ones, and need not be looked through for the others.
-    parts = sorted(parts, key=len, reverse=True)
-    for n, text in enumerate(texts):
-        may_lack = len(parts) - least
-        for part in parts:
-            if part not in text:
-                may_lack -= 1
-                if may_lack <= 0:
-                    break
-        else:
-            found.append(n)
-    return found
+    clearly = _NEIGHBOUR_SUPPORT * len(wanted)
+    missing = set(wanted)
+    for text in compared:
+        missing -= content_stem_set(text)
+        # So few that no text can have clearly more, as for most claims.
+        if len(missing) <= clearly:
+            return False
+    least = len(wanted) - len(missing) + clearly
+    # A text has no more of the words than of their roots. Most lack the longest ones, and are not searched for others.
+    parts = sorted(roots(wanted), key=len, reverse=True)
+    return any(
+        _has_more(least, parts, _casefolded(text))
+        and len(content_stem_set(text).intersection(wanted)) > least
+        for text in others
+    )
+
+
+def _has_more(least: float, parts: Sequence[str], text: str) -> bool:
+    """Return whether a text has more than so many of some parts of words; it is searched until it lacks too many."""
+    may_lack = len(parts) - least
+    for part in parts:
+        if part not in text:
+            may_lack -= 1
+            if may_lack <= 0:
+                return False
+    return True
 
 
 def _beginning(claim: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _SAMPLE_CHARS = 6_000
+_BEGINNING_CHARS = 1_000
 
 _SCRIPTS = (
     ("ja", "[\u3040-\u30ff]"),
@@ -22,6 +23,8 @@ _SCRIPTS = (
     ("th", "[\u0e00-\u0e7f]"),
 )
 """Patterns of the letters of other scripts; compiling them takes longer than most texts need."""
+_BEYOND_LATIN = re.compile("[\u0370-\u1fff\u3040-\ud7a3\uf900-\ufaff]")
+"""Characters among which are all letters of these scripts, and no punctuation of others."""
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -134,8 +137,8 @@ def detect_language(text: str) -> str:
 
 
 def first_language(texts: Iterable[str]) -> str:
-    """Return the `detect_language` of the first text that shows one; ``""`` if none does."""
-    return next(filter(None, map(detect_language, texts)), "")
+    """Return the `detect_language` of the first text whose beginning shows one; ``""`` if none does."""
+    return next(filter(None, (_detect(text[:_BEGINNING_CHARS]) for text in texts)), "")
 
 
 # The texts that claims cite are looked at for several claims, in several ways.
@@ -162,7 +165,7 @@ def _detect(sample: str) -> str:
 
 
 def _language_by_script(sample: str) -> str:
-    if sample.isascii():
+    if sample.isascii() or not _BEYOND_LATIN.search(sample):
         return ""
     latin = len(_LATIN.findall(sample))
     counts = {code: len(re.findall(pattern, sample)) for code, pattern in _SCRIPTS}

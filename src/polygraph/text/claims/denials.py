@@ -233,10 +233,13 @@ def _affirms_what_is_denied(claim: str, shown: Sequence[str], negation: re.Patte
     # What a negation leaves alone in the parts of which it denies a word; the others affirm all of their words.
     affirmed: dict[str, Set[str]] = {}
     denied = set[str]()
-    for part, of_part, left_alone in chain.from_iterable(_denied_words(text, negation) for text in shown):
-        if not wanted.isdisjoint(of_part) and _implicit(claim) == _implicit(part):
-            affirmed[part] = left_alone
-            denied |= wanted & of_part
+    parts_of_words = roots(wanted)
+    for sentence, folded in chain.from_iterable(_negated_sentences(text, negation) for text in shown):
+        if any(part in folded for part in parts_of_words):
+            for part, of_part, left_alone in _denied_words(sentence, negation):
+                if not wanted.isdisjoint(of_part) and _implicit(claim) == _implicit(part):
+                    affirmed[part] = left_alone
+                    denied |= wanted & of_part
     is_only_denied = any(
         all(
             word not in affirmed.get(part := sentence_parts(text)[n], stems(part))
@@ -250,18 +253,17 @@ def _affirms_what_is_denied(claim: str, shown: Sequence[str], negation: re.Patte
     )
 
 
-@lru_cache(maxsize=MAX_TEXTS)
+@lru_cache(maxsize=4_096)
 def _denied_words(
-    text: str, negation: re.Pattern[str]
+    sentence: str, negation: re.Pattern[str]
 ) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
-    """Return the `sentence_parts` of a text that deny something for ever and without reserve.
+    """Return the `parts_of` a sentence that deny something for ever and without reserve.
 
     Returns:
         Each with the words that its negations deny and those that they leave alone, as stems.
     """
     return tuple(
         (part, *_denied_and_affirmed(part, negation))
-        for sentence, _ in _negated_sentences(text, negation)
         for part in parts_of(sentence)
         if negation.search(part) and not _RESERVED.search(part) and not _FOR_A_TIME.search(part)
     )

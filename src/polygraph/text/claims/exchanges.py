@@ -139,18 +139,18 @@ def _exchanged_names(claim: str, shown: Sequence[str]) -> str:
         if not said or a == b:
             continue
         # A word contains its stem but for the last letter.
-        parts = (a, b, plain(min(said)[:-1]))
-        near = chain.from_iterable(_sentences_with(parts, text) for text in shown)
+        verb = plain(min(said)[:-1])
+        near = (
+            sentence
+            for text in shown
+            for sentence, folded in _folded_sentences(text)
+            if a in folded and b in folded and verb in folded
+        )
         if _is_reversed(a, b, said, between, near):
             if first_language((claim, *shown)) == "de":  # nouns look like names
                 return ""
             return f"who is who between {first} and {second}"
     return ""
-
-
-def _sentences_with(parts: Iterable[str], text: str) -> list[str]:
-    """Return the sentences of a text that have all of some parts of words, without case and accents."""
-    return [s for s, folded in _folded_sentences(text) if all(part in folded for part in parts)]
 
 
 @lru_cache(maxsize=MAX_TEXTS)

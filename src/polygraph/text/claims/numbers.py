@@ -182,8 +182,8 @@ def is_ordinal(written: str) -> bool:
     return written.casefold().rpartition("-")[2] in _ORDINALS
 
 
-# The same passages are looked at for many claims.
-@lru_cache(maxsize=1_024)
+# The same passages, and sentences of them, are looked at for many claims.
+@lru_cache(maxsize=4_096)
 def found_numbers(text: str) -> tuple[FoundNumber, ...]:
     """Return each number of a text: those in digits in order, then those in words."""
     return (*_digits(text), *_number_words(text))

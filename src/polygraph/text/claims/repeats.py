@@ -39,7 +39,10 @@ def is_quoted(claim: str, text: str) -> bool:
     >>> is_quoted("It burned.", "The mill opened in 1817. It burned."), is_quoted("It burned.", "He says: It burned.")
     (True, False)
     """
-    return claim in text and any(claim in sentences(line) for line in text.split("\n") if claim in line)
+    return claim in text and (
+        claim in sentences(text)
+        or any(claim in sentences(line) for line in text.split("\n") if claim in line)
+    )
 
 
 @lru_cache(maxsize=4_096)

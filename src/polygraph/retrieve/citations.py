@@ -260,24 +260,30 @@ def _has_clearly_more(others: Iterable[str], wanted: Collection[str], compared: 
         if len(missing) <= clearly:
             return False
     least = len(wanted) - len(missing) + clearly
-    # A text has no more of the words than of their roots. Most lack the longest ones, and are not searched for others.
-    parts = sorted(roots(wanted), key=len, reverse=True)
+    parts = _longest_first(roots(wanted))
     return any(
-        _has_more(least, parts, _casefolded(text))
-        and len(content_stem_set(text).intersection(wanted)) > least
+        _n_shared(parts, text, least) > least and len(content_stem_set(text).intersection(wanted)) > least
         for text in others
     )
 
 
-def _has_more(least: float, parts: Sequence[str], text: str) -> bool:
-    """Return whether a text has more than so many of some parts of words; it is searched until it lacks too many."""
-    may_lack = len(parts) - least
+def _longest_first(parts: Iterable[str]) -> list[str]:
+    """Return the roots of words in the order in which most texts soon lack some."""
+    return sorted(parts, key=len, reverse=True)
+
+
+def _n_shared(parts: Sequence[str], text: str, least: float) -> int:
+    """Return how many of the roots of some words a text has, and 0 as soon as it has no more than `least`.
+
+    It has no more of the words, which take longer to find.
+    """
+    folded, n = _casefolded(text), len(parts)
     for part in parts:
-        if part not in text:
-            may_lack -= 1
-            if may_lack <= 0:
-                return False
-    return True
+        if part not in folded:
+            n -= 1
+            if n <= least:
+                return 0
+    return n
 
 
 def _beginning(claim: str) -> str:
@@ -352,11 +358,15 @@ def _nearest_texts(wanted: Collection[str], texts: Sequence[str]) -> Sequence[st
     """
     if len(texts) <= 2:
         return texts
-    parts = roots(wanted)
-    shared = [sum([part in folded for part in parts]) for folded in map(_casefolded, texts[1:])]
-    order = sorted(range(len(shared)), key=lambda i: -shared[i])
-    nearest = [i for i in order[:_MAX_COMPARED] if shared[i] >= shared[order[0]] - 1]
-    return [texts[0], *(texts[i + 1] for i in sorted(nearest))]
+    parts = _longest_first(roots(wanted))
+    most = 0
+    shared: dict[int, int] = {}
+    for i, text in enumerate(texts[1:], 1):
+        shared[i] = _n_shared(parts, text, most - 2)
+        most = max(most, shared[i])
+    order = sorted(shared, key=lambda i: -shared[i])
+    nearest = [i for i in order[:_MAX_COMPARED] if shared[i] >= most - 1]
+    return [texts[0], *(texts[i] for i in sorted(nearest))]
 
 
 # A passage may be behind several pieces of evidence, each cited for several claims.
@@ -385,7 +395,7 @@ def supporting_sentence(
     for order, span in enumerate(evidence.spans):
         chunk = chunks.get(span.chunk)
         if chunk is not None:
-            folded = chunk.text.casefold()
+            folded = _casefolded(chunk.text)
             reach.append((-sum([root in folded for root in roots]), order, chunk))
     best: tuple[int, int, Chunk, int, int] | None = None
     for least, order, chunk in sorted(reach, key=lambda found: found[:2]):

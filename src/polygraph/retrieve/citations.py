@@ -268,7 +268,7 @@ def _has_clearly_more(others: Iterable[str], wanted: Collection[str], compared: 
 
 
 def _longest_first(parts: Iterable[str]) -> list[str]:
-    """Return the roots of words in the order in which most texts soon lack some."""
+    """Return the roots of some words, those first that most texts lack."""
     return sorted(parts, key=len, reverse=True)
 
 

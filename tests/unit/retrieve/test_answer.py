@@ -387,6 +387,26 @@ def test_a_paraphrase_is_removed_only_if_another_piece_has_clearly_more_of_its_w
         assert bool(verdict.removed_because) is removed, text
 
 
+def test_passages_near_to_other_claims_do_not_support_a_claim_by_single_words():
+    sentence = "Silas the keeper brought the winter mail across the frozen sound"
+    behind = (
+        "Silas was the keeper for one winter.",
+        "A mail coach overturned at Alder Bridge in May.",
+        "The frozen meat was sold at auction by Thora Lindqvist.",
+    )
+    text = (
+        "A mail coach overturned at Alder Bridge [1]. The frozen meat was sold at auction [1]. "
+        f"{sentence} [1]. {sentence} [2]."
+    )
+    judged = judge_citations(text, [("", *behind), (f"{sentence} in 1881.",)])
+    assert [bool(v.removed_because) for _, verdicts in judged for v in verdicts] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
 def test_of_the_passages_only_those_of_cited_evidence_are_read(retrieval, index, monkeypatch):
     read = []
     chunks_by_id = Snapshot.chunks_by_id

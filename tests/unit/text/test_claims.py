@@ -81,6 +81,20 @@ def test_a_negation_of_something_else_in_the_sentence_denies_nothing():
     )
 
 
+def test_each_text_that_a_claim_cites_may_support_a_part_of_it():
+    shown = ("The Alder Mill was built by Thora Lindqvist.", "It ran from 3 March.", "It closed on 14 April.")
+    assert contradiction("Lindqvist built the Alder Mill, which ran for 42 days", *shown) == ""
+    assert contradiction("It closed on 14 April.", *shown) == ""
+    assert contradiction("The Alder Mill was built by Thora Sandqvist", *shown) == "the name Sandqvist"
+    assert contradiction("The Alder Mill was not built", *shown) == "a negation"
+
+
+def test_a_word_that_one_text_denies_and_another_affirms_is_affirmed():
+    denied, affirmed = "The toll was never paid.", "In May the toll was paid in full."
+    assert contradiction("The widow paid the toll", denied) == "a negation"
+    assert contradiction("The widow paid the toll", denied, affirmed) == ""
+
+
 def test_names_and_numbers_of_the_question_need_no_support():
     assert contradiction("It was Constancy, in 1881", SHOWN, given="What sank in 1881, Constancy?") == ""
 

@@ -2,7 +2,12 @@ import pytest
 
 from polygraph.extract.nlp.capitalized_names import capitalized_spans, occurrences
 from polygraph.extract.nlp.keyphrases import keyphrases
-from polygraph.text.language import detect_language, detect_question_language, has_capitals
+from polygraph.text.language import (
+    detect_language,
+    detect_question_language,
+    first_language,
+    has_capitals,
+)
 
 SAMPLES = {
     "en": "The keeper of the light had not been seen since the storm, and nobody knew where he was.",
@@ -35,6 +40,15 @@ def test_languages_are_told_apart(code: str):
 )
 def test_what_is_no_prose_is_undecided(text: str):
     assert detect_language(text) == ""
+
+
+def test_of_several_texts_the_first_that_shows_its_language_decides():
+    assert first_language(["rev 4; R12", SAMPLES["es"], SAMPLES["de"]]) == "es"
+    assert first_language(["12 34", ""]) == first_language([]) == ""
+
+
+def test_typographic_signs_are_of_no_script():
+    assert detect_language(f"“{SAMPLES['de']}” – … €") == "de"
 
 
 def test_foreign_names_do_not_make_english_foreign():

@@ -133,9 +133,10 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
     They do if all of their clauses that are closest to some clause of the claim say the reverse of that clause, or
     if a word is affirmed on one side and only denied on the other.
     """
-    negation = _NEGATION_IN.get(first_language(shown), _NEGATION)
+    language = first_language(shown)
+    negation = _negation_in(language)
     is_denial = bool(negation.search(claim))
-    negated = [folded for text in shown for _, folded in _negated_sentences(text, negation)]
+    negated = [folded for text in shown for _, folded in _negated_sentences(text, language)]
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
         if len(wanted) < 2:
@@ -166,7 +167,11 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
         if all(_negates(part, c, negation) for c in closest):
             return "a negation"
     is_reversed = _denies_what_is_affirmed if is_denial else _affirms_what_is_denied
-    return "a negation" if is_reversed(claim, shown, negation) else ""
+    return "a negation" if is_reversed(claim, shown, language) else ""
+
+
+def _negation_in(language: str) -> re.Pattern[str]:
+    return _NEGATION_IN.get(language, _NEGATION)
 
 
 def _has_most(parts: Collection[str], folded: str) -> bool:
@@ -174,9 +179,11 @@ def _has_most(parts: Collection[str], folded: str) -> bool:
     return sum([part in folded for part in parts]) >= _MIN_SHARED * len(parts) - _ROUNDING
 
 
+# For patterns as keys, the cache would take longer than for names of languages.
 @lru_cache(maxsize=MAX_TEXTS)
-def _negated_sentences(text: str, negation: re.Pattern[str]) -> tuple[tuple[str, str], ...]:
+def _negated_sentences(text: str, language: str) -> tuple[tuple[str, str], ...]:
     """Return the sentences of a text that have a negation, each with its folded form."""
+    negation = _negation_in(language)
     return tuple(
         (sentence, folded)
         for sentence, folded in zip(sentences(text), folded_sentences(text).texts, strict=True)
@@ -184,13 +191,12 @@ def _negated_sentences(text: str, negation: re.Pattern[str]) -> tuple[tuple[str,
     )
 
 
-# A sentence is compared with several claims.
 @lru_cache(maxsize=1_024)
 def _clauses(text: str) -> tuple[tuple[str, str], ...]:
     """Return the clauses of a sentence, its parts and itself, each with its folded form."""
     ends = [m.start() + 1 for m in _CLAUSE.finditer(text)]
     short = [text[a:b] for a, b in pairwise([0, *ends, len(text)])]
-    clauses = [*short, *sentence_parts(text), text]
+    clauses = [*short, *parts_of(text), text]
     return tuple(zip(clauses, fold_all(clauses), strict=True))
 
 
@@ -225,18 +231,18 @@ def _negated(text: str, other: str, negation: re.Pattern[str]) -> bool:
     return False
 
 
-def _affirms_what_is_denied(claim: str, shown: Sequence[str], negation: re.Pattern[str]) -> bool:
+def _affirms_what_is_denied(claim: str, shown: Sequence[str], language: str) -> bool:
     """Return whether a claim without a negation says a word that the texts only deny: "paid", from "never paid"."""
-    if negation is not _NEGATION and _NEGATION.search(claim):
+    if language in _NEGATION_IN and _NEGATION.search(claim):
         return False
     wanted = stems(claim)
     # What a negation leaves alone in the parts of which it denies a word; the others affirm all of their words.
     affirmed: dict[str, Set[str]] = {}
     denied = set[str]()
     parts_of_words = roots(wanted)
-    for sentence, folded in chain.from_iterable(_negated_sentences(text, negation) for text in shown):
+    for sentence, folded in chain.from_iterable(_negated_sentences(text, language) for text in shown):
         if any(part in folded for part in parts_of_words):
-            for part, of_part, left_alone in _denied_words(sentence, negation):
+            for part, of_part, left_alone in _denied_words(sentence, language):
                 if not wanted.isdisjoint(of_part) and _implicit(claim) == _implicit(part):
                     affirmed[part] = left_alone
                     denied |= wanted & of_part
@@ -254,14 +260,13 @@ def _affirms_what_is_denied(claim: str, shown: Sequence[str], negation: re.Patte
 
 
 @lru_cache(maxsize=4_096)
-def _denied_words(
-    sentence: str, negation: re.Pattern[str]
-) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+def _denied_words(sentence: str, language: str) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
     """Return the `parts_of` a sentence that deny something for ever and without reserve.
 
     Returns:
         Each with the words that its negations deny and those that they leave alone, as stems.
     """
+    negation = _negation_in(language)
     return tuple(
         (part, *_denied_and_affirmed(part, negation))
         for part in parts_of(sentence)
@@ -287,8 +292,9 @@ def _denied_and_affirmed(sentence: str, negation: re.Pattern[str]) -> tuple[froz
     return frozenset(denied), frozenset((*words, *_ordered(sentence[end:])))
 
 
-def _denies_what_is_affirmed(claim: str, shown: Sequence[str], negation: re.Pattern[str]) -> bool:
+def _denies_what_is_affirmed(claim: str, shown: Sequence[str], language: str) -> bool:
     """Return whether a word that a claim denies stands only in sentences like it that negate nothing."""
+    negation = _negation_in(language)
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
         matches = list(negation.finditer(part))

@@ -121,7 +121,8 @@ def search_low_level(
     whys = {e.id: reasons[n] for n, e in kept}
     sources, targets, weights = index.relation_ends(rows)
     degrees = index.graph.degrees_of(sources) + index.graph.degrees_of(targets)
-    best = np.lexsort((targets, sources, -weights, -degrees))[:_MOST_RELATIONS]
+    # They ascend by their ends, and sorting is stable.
+    best = np.lexsort((-weights, -degrees))[:_MOST_RELATIONS]
     ranked = index.relation_rows(list(zip(sources[best].tolist(), targets[best].tolist(), strict=True)))
     ranks = dict(zip(ranked, degrees[best].tolist(), strict=True))
     ns = reader.visible(ranked)

@@ -145,11 +145,11 @@ def spans_of(
         index: the snapshot they come from.
         known: spans of chunks that have been read already, by id; the others are read from the index.
     """
-    wanted = list(dict.fromkeys(chunks))
-    at_hand = [known[chunk] for chunk in wanted if chunk in known]
-    if len(at_hand) == len(wanted):
-        return tuple(at_hand)
-    return tuple(index.spans(wanted).values())
+    wanted = dict.fromkeys(chunks)
+    try:
+        return tuple([known[chunk] for chunk in wanted])
+    except KeyError:
+        return tuple(index.spans(wanted).values())
 
 
 def spans_of_rows(rows: Iterable[Entity | Relation | Triple], index: Snapshot) -> dict[str, Span]:

@@ -157,7 +157,10 @@ class RowTexts:
             line = f"{head} {said}" if said else head.removesuffix(":")
             if said and isinstance(row, Relation) and row.predicates:
                 source, target = names
-                line = f"{_statements_beside(said, row.predicates[:_PREDICATES], source, target)} {said}".lstrip()
+                predicates = row.predicates[:_PREDICATES]
+                adding = _predicates_beside(said, predicates, source, target)
+                stated = head if len(adding) == len(predicates) else statements(adding, source, target)
+                line = f"{stated} {said}".lstrip()
             # The count is kept for packing.
             if count_tokens(line) <= self._max_tokens:
                 return line, is_chosen
@@ -259,24 +262,24 @@ class RowTexts:
             self._dates |= {chunk: found.get(document, "") for chunk, document in missing.items()}
 
 
-def _statements_beside(said: str, predicates: Sequence[str], source: str, target: str) -> str:
-    """Write `polygraph.text.statements.statements`, but for those that add no word to what is said of the relation.
+def _predicates_beside(said: str, predicates: Sequence[str], source: str, target: str) -> Sequence[str]:
+    """Leave out the predicates that add no word to what is said of a relation beside them.
 
     A predicate of a model is a phrase ("ordered painted white"), which reads badly beside the sentence that it is from.
     A word counts as said where one begins with its stem. A predicate without content words, such as "is", and one with
     "not" where nothing is denied add something.
 
     >>> said = "Mara Quill had the Skerry Light painted white, as ordered."
-    >>> _statements_beside(said, ["ordered painted white", "owns"], "Mara Quill", "Skerry Light")
-    'Mara Quill owns Skerry Light.'
-    >>> _statements_beside("The two Quills came on board.", ["came not with"], "Mara Quill", "Ada Quill")
-    'Mara Quill came not with Ada Quill.'
+    >>> _predicates_beside(said, ["ordered painted white", "owns"], "Mara Quill", "Skerry Light")
+    ['owns']
+    >>> _predicates_beside("The two Quills came on board.", ["came not with"], "Mara Quill", "Ada Quill")
+    ['came not with']
     """
     spaced = f" {said.casefold().translate(_SPACES)} "
     names = content_stem_set(source) | content_stem_set(target)
     if all(f" {stem}" in spaced for stem in names):
-        predicates = [predicate for predicate in predicates if _adds(predicate.removeprefix("<-"), spaced)]
-    return statements(predicates, source, target)
+        return [predicate for predicate in predicates if _adds(predicate.removeprefix("<-"), spaced)]
+    return predicates
 
 
 def _adds(predicate: str, spaced: str) -> bool:

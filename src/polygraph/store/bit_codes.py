@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from polygraph.arrays import dot_rows
 from polygraph.models.protocols import Vectors
 
-_FEW = 4
-"""At most the n-th part of all rows is compared: picked one by one, more would cost as much as all."""
+_FEW = 2
+"""At most the n-th part of all rows is compared: with the estimates, more would cost as much as all."""
 _DEVIATIONS = 6.0
 """Standard deviations by which an estimate may be wrong: the chance that a row is missed is one in a billion."""
 _SLACK = 1e-4

@@ -28,8 +28,9 @@ _WITH_BITS = range(10_000_000, 64_000_000)
 second and more than 8 megabytes."""
 _LEAST_DIMENSION = 768
 """Fewer bits tell less: too many rows would have to be compared."""
-_SEARCHES_BEFORE_BITS = 4
-"""Searches of a layer after which its bit codes are made: that costs as much as some 25 searches."""
+_SEARCHES_BEFORE_BITS = 12
+"""Searches of a layer after which its bit codes are made: that costs as much as some 25 searches, which a process that
+answers a few questions does not save."""
 _ROWS_PER_HIT = 128
 """Rows of a layer for each one that is asked for: among fewer, too many are about as near as the last."""
 

@@ -204,13 +204,21 @@ class StemCounts:
     def _look_for(self, wanted: int, texts: Iterable[str]) -> None:
         """Look for some stems, given by their bits, in texts in which they were not looked for."""
         found, n = self._found, len(self._bits)
+        listed = dict.fromkeys(texts)
+        # Most texts have not been looked through for any stem.
+        if new_texts := [text for text in listed if text not in found]:
+            mark = wanted << n
+            bits = self._stems_in(new_texts, wanted)
+            found.update(zip(new_texts, [mark | some for some in bits], strict=True))
+        if len(new_texts) == len(listed):
+            return
         groups: dict[int, list[str]] = {}
-        for text in dict.fromkeys(texts):
-            if new := wanted & ~(found.get(text, 0) >> n):
+        for text in listed:
+            if new := wanted & ~(found[text] >> n):
                 groups.setdefault(new, []).append(text)
         for new, group in groups.items():
-            for text, bits in zip(group, self._stems_in(group, new), strict=True):
-                found[text] = found.get(text, 0) | new << n | bits
+            for text, some in zip(group, self._stems_in(group, new), strict=True):
+                found[text] |= new << n | some
 
     def _stems_in(self, texts: Sequence[str], wanted: int) -> list[int]:
         """Return for each of some texts the bits of those of some stems that it has."""

@@ -90,9 +90,12 @@ def test_edges_of_several_kinds_add_up_with_their_factors():
     assert pagerank(both, [0], [1.0]) == pytest.approx(pagerank(merged, [0], [1.0]))
 
 
+@pytest.mark.parametrize("many", [0, 1 << 15])
 @pytest.mark.parametrize("small", [0, 1 << 15])
 @pytest.mark.parametrize("seed", range(3))
-def test_pushing_along_all_edges_gives_the_same_bits_as_picking_those_of_the_front(monkeypatch, seed, small):
+def test_pushing_along_all_edges_gives_the_same_bits_as_picking_those_of_the_front(
+    monkeypatch, seed, small, many
+):
     rng = np.random.default_rng(seed)
     one, two = (
         Graph.from_edges(
@@ -107,6 +110,7 @@ def test_pushing_along_all_edges_gives_the_same_bits_as_picking_those_of_the_fro
     monkeypatch.undo()
     # With 0, rounds of few vertices pick their edges and rounds of many do not.
     monkeypatch.setattr(pagerank_module, "_SMALL", small)
+    monkeypatch.setattr(pagerank_module, "_MANY", many)
     for expected, some in zip(picked, (kinds, kinds[2:]), strict=True):
         net = Network(some)
         for _ in range(2):

@@ -132,12 +132,12 @@ def test_bits_are_made_after_some_searches_and_not_for_few_rows(
 ) -> None:
     vector = MatrixRows(layer).rows(np.array([7]))[0]
     small = VectorIndex.open(layer)
-    for _ in range(9):
+    for _ in range(2 * searches._SEARCHES_BEFORE_BITS):
         small.search(vector, 5)
     assert small._bits is None
     monkeypatch.setattr(searches, "_WITH_BITS", range(10**9))
     index = VectorIndex.open(layer)
-    for _ in range(4):
+    for _ in range(searches._SEARCHES_BEFORE_BITS):
         index.search(vector, 5)
     assert index._bits is None
     # Of so many rows, too many are as near as the last.

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from polygraph.models import Models
+from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import (
@@ -29,7 +30,7 @@ from polygraph.retrieve.row_texts import ROW_TOKENS, RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
     RankedPassages,
-    embed_question,
+    embed_at_once,
     entities_in_question,
     retrieved,
     sources_of,
@@ -76,14 +77,13 @@ class GraphRAGLocal:
         require(index, "graphrag-local", self.needs, models)
         # 1. Entities: named in the question first, then by vector.
         named = entities_in_question(question, index) if self.seed_names else []
-        similar = index.search_entities(
-            embed_question(question, models, names=True), self.k * self.oversample
-        )
+        whole = self.order == "relations"
+        (vector,), *others = embed_at_once([[question]], models, question=None if whole else question)
+        similar = index.search_entities(vector, self.k * self.oversample)
         whys = {n: f"named in the question as {text!r}" for text, n in named}
         for hit in similar:
             whys.setdefault(hit.n, f"cosine {hit.score:.3f} with the question")
         rows = list(whys)[: self.k * self.oversample]
-        whole = self.order == "relations"
         entities = index.entities(rows, most_chunks=None if whole else MANY_PASSAGES + 1)
         kept = [(n, e) for n, e in zip(rows, entities, strict=True) if e.chunks]
         rows, entities = [n for n, _ in kept], [e for _, e in kept]
@@ -99,7 +99,7 @@ class GraphRAGLocal:
         # 4. Source texts of the entities.
         sources: Sequence[Evidence]
         if self.order == "question":
-            source_whys = self._source_whys(question, entities, relations, index, models, texts)
+            source_whys = self._source_whys(question, others[0][0], entities, relations, index, texts)
             sources = ranked = RankedPassages(source_whys, index)
             source_ids = ranked.ids
         else:
@@ -162,10 +162,10 @@ class GraphRAGLocal:
     def _source_whys(
         self,
         question: str,
+        vector: Vectors,
         entities: Sequence[Entity],
         relations: Sequence[Relation],
         index: Snapshot,
-        models: Models,
         texts: RowTexts,
     ) -> dict[str, str]:
         """Rank source texts for the question, see `rank_by_statements`; return their ids with the reasons.
@@ -175,13 +175,12 @@ class GraphRAGLocal:
 
         Args:
             question: as asked.
+            vector: the question, embedded like the chunks, shape ``(dimension,)``.
             entities: best first.
             relations: of the context.
             index: the snapshot.
-            models: in use.
             texts: writes the names of the ends.
         """
-        vector = embed_question(question, models)
         considered = consider_passages(entities, vector, index)
         first: dict[str, str] = {}
         # From the last row on, so that of several rows of a passage the first one remains.

@@ -23,7 +23,7 @@ from polygraph.records import Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import scores_as_json
 from polygraph.retrieve.row_texts import distinct_names, fact_statements
-from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks
+from polygraph.retrieve.steps import RANKED, embed_at_once, hits_as_json, pack_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit, top
 from polygraph.tasks.evidence.filter_facts import relevant_facts
@@ -92,9 +92,9 @@ class HippoRAG:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Rank passages for the question; ties by passage order."""
         require(index, "hipporag", self.needs, models)
-        vector = embed_question(question, models)
+        (asked,), (vector,) = embed_at_once([[question]], models, question=question)
         # 1. Facts that match the question, filtered by recognition memory.
-        matched = self._matched(question, vector, index, models)
+        matched = self._matched(asked, vector, index, models)
         kept = matched
         if self.filter:
             facts = [t for t, _ in matched]
@@ -149,10 +149,16 @@ class HippoRAG:
         )
 
     def _matched(
-        self, question: str, vector: Vectors, index: Snapshot, models: Models
+        self, asked: Vectors, vector: Vectors, index: Snapshot, models: Models
     ) -> list[tuple[Triple, float]]:
-        """Return the facts nearest to the question, with scores scaled to [0, 1] among all that were compared."""
-        asked = embed_question(question, models, names=True)
+        """Return the facts nearest to the question, with scores scaled to [0, 1] among all that were compared.
+
+        Args:
+            asked: the question, embedded like the facts, shape ``(dimension,)``.
+            vector: the question, embedded like the chunks.
+            index: the snapshot.
+            models: in use.
+        """
         near = [hit.n for hit in index.search_facts(asked, self.rescored or self.facts)]
         triples = index.triples(near)
         near = [n for n in near if n in triples]

@@ -168,10 +168,8 @@ class EmbeddingCache:
                 return self._store_rows(dict(zip((keys[i] for i in batch), rows, strict=True)), kind, done)
 
         # A local embedder has its own threads.
-        if is_local(embedder):
-            done = map(embed, batches)
-        else:
-            done = iter(self._pool.map(embed, batches, weight=_WEIGHT))
+        done: Iterable[Float16Rows]
+        done = map(embed, batches) if is_local(embedder) else self._pool.map(embed, batches, weight=_WEIGHT)
         return {key: half for batch in done for key, half in batch.items()}
 
     def _store_rows(self, rows: Float16Rows, kind: TextKind, done: Attempt) -> Float16Rows:

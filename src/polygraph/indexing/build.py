@@ -92,9 +92,10 @@ _SIDE_BY_SIDE = (
             "fact_vectors",
             "predicate_vectors",
             "reports",
+            "synonyms",
+            "report_vectors",
         }
     ),
-    frozenset({"synonyms", "report_vectors"}),
 )
 """Layers that stand together in `LAYERS` and mostly wait for an endpoint. One that rests on another waits for it."""
 

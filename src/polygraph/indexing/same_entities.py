@@ -311,11 +311,10 @@ def _in_context(
     texts: dict[tuple[str, str], str] = {}
     windows: dict[tuple[str, str], str] = {}
     for document in sorted({document for some in places.values() for document, _ in some}):
-        for _, extraction in task.store.extractions.iterate([document]):
-            for row in extraction.entities:
-                windows.setdefault((document, row.name), extraction.window)
-                if row.description.strip():
-                    texts.setdefault((document, row.name), row.description.strip())
+        for window, name, description in task.store.extractions.descriptions(document):
+            windows.setdefault((document, name), window)
+            if text := description.strip():
+                texts.setdefault((document, name), text)
     passages = _passages(task.store, [place for some in names.values() for place in some], windows)
 
     def shown(entity: int) -> NameInContext:

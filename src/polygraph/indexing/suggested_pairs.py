@@ -102,10 +102,9 @@ def _lines(store: Store, names: Sequence[ListedName]) -> list[NameInList]:
     wanted = {place for name in names for place in name.places}
     descriptions: dict[tuple[str, str], str] = {}
     for document in sorted({document for document, _ in wanted}):
-        for _, extraction in store.extractions.iterate([document]):
-            for row in extraction.entities:
-                if (document, row.name) in wanted and row.description.strip():
-                    descriptions.setdefault((document, row.name), row.description.strip())
+        for _, name, description in store.extractions.descriptions(document):
+            if (document, name) in wanted and (text := description.strip()):
+                descriptions.setdefault((document, name), text)
     return [line_of(name, descriptions) for name in names]
 
 

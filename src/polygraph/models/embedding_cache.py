@@ -21,6 +21,10 @@ BLOCK = 4096
 """Texts that are looked up, embedded and stored together, which bounds memory."""
 BATCH = 256
 """Texts per call, if the embedder does not choose batches itself."""
+_WEIGHT = 8
+"""Calls to a language model beside which one that embeds may be made. They take longer, and others wait for what they
+return, while vectors are the last that an index needs.
+"""
 MAX_QUESTIONS = 4096
 """Vectors of questions that are kept in memory."""
 
@@ -164,7 +168,8 @@ class EmbeddingCache:
                 return self._store_rows(dict(zip((keys[i] for i in batch), rows, strict=True)), kind, done)
 
         # A local embedder has its own threads.
-        done = map(embed, batches) if is_local(embedder) else iter(self._pool.map(embed, batches))
+        done: Iterable[Float16Rows]
+        done = map(embed, batches) if is_local(embedder) else self._pool.map(embed, batches, weight=_WEIGHT)
         return {key: half for batch in done for key, half in batch.items()}
 
     def _store_rows(self, rows: Float16Rows, kind: TextKind, done: Attempt) -> Float16Rows:

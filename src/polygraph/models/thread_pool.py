@@ -49,8 +49,12 @@ class _Outcome(Generic[T]):
 class _Job(Generic[S, T]):
     """Items that several threads process."""
 
-    def __init__(self, function: Callable[[S], T], items: Iterable[S] = (), *, linger_s: float = 0.0) -> None:
+    def __init__(
+        self, function: Callable[[S], T], items: Iterable[S] = (), *, linger_s: float = 0.0, weight: int = 1
+    ) -> None:
         self._function = function
+        self.weight = weight
+        """How many threads of other items one that processes these counts for, where both wait for threads."""
         self._context = contextvars.copy_context()
         self._items = list(items)
         self._linger_s = linger_s
@@ -204,7 +208,7 @@ class ThreadPool:
 
     Threads live for one call of `map`: starting a thread costs little compared to calling a model, and daemon threads
     do not keep a program from exiting. Where several calls run at once, a thread that is done with an item makes room
-    for one that works for a call with fewer, so that none waits for all items of another.
+    for one that works for a call with fewer, counted by weight, so that none waits for all items of another.
     """
 
     def __init__(self, size: int) -> None:
@@ -216,11 +220,24 @@ class ThreadPool:
         self._lock = threading.Lock()
 
     def map(
-        self, function: Callable[[S], T], items: Iterable[S], *, on_done: Callable[[int], None] | None = None
+        self,
+        function: Callable[[S], T],
+        items: Iterable[S],
+        *,
+        on_done: Callable[[int], None] | None = None,
+        weight: int = 1,
     ) -> list[T]:
-        """Apply the function to each item; see `Calls.map`."""
+        """Apply the function to each item; see `Calls.map`.
+
+        Args:
+            function: see there, as for the next two.
+            items: see there.
+            on_done: see there.
+            weight: how many threads of other calls one of this call counts for, where both wait for threads. With 8,
+                this call has one thread until the others have eight.
+        """
         todo = list(items)
-        job = _Job(function, todo)
+        job = _Job(function, todo, weight=weight)
         with self._offered(job):
             return self._map(job, todo, on_done)
 
@@ -311,7 +328,12 @@ class ThreadPool:
             self._start_helpers(other, 1)
 
     def _neediest(self, job: _Job[Any, Any]) -> _Job[Any, Any] | None:
-        """Return the job with waiting items and the fewest threads, if it has at least two fewer than this one."""
+        """Return the job with waiting items and the fewest threads by weight, if it has fewer even with one more.
+
+        The last thread of a job stays.
+        """
         others = [other for other in self._jobs if other is not job and other.has_waiting]
-        neediest = min(others, key=lambda other: other.n_workers, default=None)
-        return neediest if neediest is not None and neediest.n_workers + 1 < job.n_workers else None
+        neediest = min(others, key=lambda other: (other.n_workers + 1) * other.weight, default=None)
+        if neediest is None or job.n_workers < 2:
+            return None
+        return neediest if (neediest.n_workers + 1) * neediest.weight < job.n_workers * job.weight else None

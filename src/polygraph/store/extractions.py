@@ -220,6 +220,14 @@ class ExtractionTables:
             found.setdefault(window, []).append(tuple(row[1:]))
         return found
 
+    def descriptions(self, document: str) -> list[tuple[str, str, str]]:
+        """Return window, name and description of each entity row of a document, in the order of `iterate`."""
+        query = (
+            f'SELECT w.id, name, {self._description} FROM windows w JOIN entity_rows ON "window" = w.id '  # noqa: S608
+            "WHERE w.document = ? AND w.status != '' ORDER BY w.ordinal, seq"
+        )
+        return [(window, name, text) for window, name, text in self._db.rows(query, (document,))]
+
     def relation_keys(self, document: str) -> list[tuple[str, int]]:
         """Return window and position of each relation row of a document, in the order of `iterate`."""
         query = (

@@ -259,6 +259,9 @@ class ExtractionReader(Protocol):
             documents: ids; None for all. The raw replies are left out, see `failures`.
         """
 
+    def descriptions(self, document: str) -> list[tuple[str, str, str]]:
+        """Return window, name and description of each entity row of a document, in the order of `iterate`."""
+
     def relation_keys(self, document: str) -> list[tuple[str, int]]:
         """Return window and position of each relation row of a document, in the order of `iterate`."""
 

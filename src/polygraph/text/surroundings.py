@@ -1,6 +1,7 @@
 """The words of a text around a name."""
 
 import re
+from collections.abc import Sequence
 
 _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
@@ -27,24 +28,48 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
     >>> around("Врач больницы имени Боткина.", "больница имени Боткина")
     'Врач больницы имени Боткина.'
     """
-    flat = " ".join(text.split())
-    exact = r"\s".join(map(re.escape, name.split()))
-    inflected = r"\s".join(map(_inflected, name.split()))
-    patterns = (rf"(?<!\w){exact}(?!\w)", exact, rf"(?<!\w){inflected}")
-    match = next(
-        (found for each in patterns if name.strip() and (found := re.search(each, flat, re.I))), None
-    )
-    if match is None:
+    flat, words = " ".join(text.split()), name.split()
+    place = _place(flat, words) if words else None
+    if place is None:
         return ""
+    first, last = place
     begin, is_cut = 0, False
     if len(flat) > max_chars:
-        begin = max((end.end() for end in _END.finditer(flat, 0, match.start() + 1)), default=0)
-        if match.end() - begin > max_chars * 2 // 3:
-            begin, is_cut = flat.find(" ", max(0, match.start() - max_chars // 3)) + 1, True
+        begin = max((end.end() for end in _END.finditer(flat, 0, first + 1)), default=0)
+        if last - begin > max_chars * 2 // 3:
+            begin, is_cut = flat.find(" ", max(0, first - max_chars // 3)) + 1, True
     end = begin + max_chars
     if end < len(flat):
-        end = max(flat.rfind(" ", begin, end + 1), match.end())
+        end = max(flat.rfind(" ", begin, end + 1), last)
     return ("… " if is_cut else "") + flat[begin:end] + (" …" if end < len(flat) else "")
+
+
+def _place(flat: str, words: Sequence[str]) -> tuple[int, int] | None:
+    """Return where a text on one line first has some words: whole, else in other words, else with other endings."""
+    exact = " ".join(words)
+    inflected = " ".join(map(_inflected, words))
+    if flat.isascii() and exact.isascii():
+        # Compiling a pattern takes several times as long as this.
+        lower, exact = flat.lower(), exact.lower()
+        first = at = lower.find(exact)
+        while at >= 0:
+            end = at + len(exact)
+            if not (_is_of_word(lower[at - 1 : at]) or _is_of_word(lower[end : end + 1])):
+                return at, end
+            at = lower.find(exact, at + 1)
+        if first >= 0:
+            return first, first + len(exact)
+        patterns = [rf"(?<!\w){inflected}"]
+    else:
+        escaped = re.escape(exact)
+        patterns = [rf"(?<!\w){escaped}(?!\w)", escaped, rf"(?<!\w){inflected}"]
+    found = next((found for each in patterns if (found := re.search(each, flat, re.I))), None)
+    return found.span() if found else None
+
+
+def _is_of_word(character: str) -> bool:
+    """Return whether a character in ASCII is part of a word; an empty string is not."""
+    return character.isalnum() or character == "_"
 
 
 def _inflected(word: str) -> str:

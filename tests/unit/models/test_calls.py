@@ -637,6 +637,39 @@ def test_a_long_map_makes_room_for_a_short_one() -> None:
             long.join()
 
 
+def test_a_map_keeps_its_threads_while_others_embed() -> None:
+    class Counting(ScriptedEmbedder):
+        local = False
+        running = most = 0
+        lock = threading.Lock()
+
+        def batches(self, texts):  # type: ignore[no-untyped-def]
+            return [range(n, n + 1) for n in range(len(texts))]
+
+        def embed(self, texts, kind):  # type: ignore[no-untyped-def]
+            with self.lock:
+                self.running += 1
+                self.most = max(self.most, self.running)
+            time.sleep(0.02)
+            with self.lock:
+                self.running -= 1
+            return super().embed(texts, kind)
+
+    embedder, done = Counting(), threading.Event()
+    with Calls(None, concurrency=4) as calls:
+        long = threading.Thread(target=calls.map, args=(lambda _: done.wait(0.01), range(10_000)))
+        long.start()
+        time.sleep(0.05)
+        try:
+            calls.embed(embedder, [f"beside {n}" for n in range(8)], "document", stage="x")
+        finally:
+            done.set()
+            long.join()
+        assert embedder.most == 1  # the thread that asked for the vectors
+        calls.embed(embedder, [f"alone {n}" for n in range(8)], "document", stage="x")
+        assert embedder.most > 1
+
+
 def test_a_caller_without_threads_does_one_item_and_looks_for_threads_again() -> None:
     both, free = threading.Barrier(2, timeout=30), threading.Event()
     with Calls(None, concurrency=2) as calls:

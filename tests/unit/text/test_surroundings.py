@@ -21,3 +21,13 @@ def test_a_name_in_another_case_is_found():
     assert around("Выписала больного из Боткинской больницы.", "Боткинская больница")
     assert around("Anna Vaneford came.", "Vane") == "Anna Vaneford came."
     assert around("Anna came.", " ") == ""
+
+
+def test_a_whole_word_is_found_before_a_part_of_one_in_any_script():
+    for text, name in (
+        ("Annabel left. Then ANN came. Ann stayed.", "ann"),
+        ("Žofiannabel left. Then ANN came. Ann stayed.", "ann"),
+        ("Ännabel left. Then ÄNN came. Änn stayed.", "änn"),
+    ):
+        assert around(text, name, max_chars=16).startswith("Then")
+    assert around("Annabel left. He came later.", "ann", max_chars=13) == "Annabel left. …"

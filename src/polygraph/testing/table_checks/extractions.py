@@ -33,6 +33,11 @@ def check_extractions(store: Store) -> None:
     expect(
         list(extractions.iterate(["e", "none"])), [("e", extraction("e"))], "extractions of some documents"
     )
+    expect(
+        [extractions.descriptions(name) for name in ("e", "none")],
+        [[("e@0", row.name, row.description) for row in extraction("e").entities], []],
+        "descriptions come with their window and name, in the order of the rows",
+    )
     expect(extractions.states(), {"pending": 1, "repaired": 2}, "states count windows by status")
     expect(extractions.extracted_windows(), ["d@0", "e@0"], "extracted windows come by document")
     expect(

@@ -20,6 +20,10 @@ from polygraph.extract.resolution.vocabulary.kinds import kind_of_type, kinds_co
 CONSTRAINT = "constraint of the user"
 STATED = "related as two in one text"
 TYPES = "types"
+_FEW = 64
+"""Rows of a cluster whose windows are held as a set: of these, overlaps are found several times faster."""
+_CACHED_WINDOWS, _CACHED_CONTEXTS = 50_000, 1_000
+"""Clusters whose windows and whose context names are held, which bounds memory."""
 _STRICT_TYPES = frozenset(["date", "quantity", "event"])
 """Types that only merge with their own."""
 
@@ -67,8 +71,10 @@ class Merger:
         self.n_merges = 0
         """Clusters that were merged into others: as long as it stays the same, a rule finds what it found before."""
         self._presumed: set[frozenset[int]] = set()
-        self._windows_of: dict[int, tuple[int, Array]] = {}
-        """Windows of clusters that are compared, each with the size that the cluster had."""
+        self._windows_of: dict[int, tuple[int, Array | frozenset[int]]] = {}
+        """Windows of clusters that are compared, as a set if they are few, each with the size that the cluster had."""
+        self._contexts: dict[int, tuple[int, frozenset[int]]] = {}
+        """Context names of clusters that were compared last, each with the number of merges until then."""
         self._names_by_cluster: dict[int, tuple[int, frozenset[str]]] = {}
         """Base names of these clusters, in the same way."""
         self._parent = list(range(len(clusters)))
@@ -226,35 +232,63 @@ class Merger:
 
     def shared_context(self, a: int, b: int) -> list[str]:
         """Return the names that co-occur with both clusters, ascending, without their own."""
-        left, right = self.clusters[self.root(a)], self.clusters[self.root(b)]
-        # Most have few, and sets of few numbers are faster than sorted arrays.
-        first, second = (set(self._same_as[cluster.context_ids()].tolist()) for cluster in (left, right))
-        own = {int(self._same_as[bisect_left(self.table.bases, cluster.base)]) for cluster in (left, right)}
-        return sorted(self.table.bases[n] for n in (first & second) - own)
+        return [self.table.bases[number] for number in self._shared_names(self.root(a), self.root(b))]
+
+    def _shared_names(self, a: int, b: int) -> list[int]:
+        """Return the numbers of the names that co-occur with two clusters that were not merged into others."""
+        shared = self._context(a) & self._context(b)
+        if not shared:
+            return []
+        bases = [self.clusters[n].base for n in (a, b)]
+        return sorted(shared - {int(self._same_as[bisect_left(self.table.bases, base)]) for base in bases})
+
+    def _context(self, n: int) -> frozenset[int]:
+        """Return the numbers of the names that co-occur with a cluster; all names of one entity have one number."""
+        until, found = self._contexts.get(n, (-1, frozenset()))
+        if until != self.n_merges:
+            # Most have few, and sets of few numbers are faster than sorted arrays.
+            found = frozenset(self._same_as[self.clusters[n].context_ids()].tolist())
+            if len(self._contexts) >= _CACHED_CONTEXTS:
+                self._contexts.clear()
+            self._contexts[n] = self.n_merges, found
+        return found
 
     def side_by_side(self, a: int, b: int) -> bool:
         """Return whether one window names both clusters."""
-        first, second = (self._windows(self.root(n)) for n in (a, b))
-        return overlap(first, second)
+        first, second = self._windows(self.root(a)), self._windows(self.root(b))
+        if isinstance(first, frozenset) and isinstance(second, frozenset):
+            return not first.isdisjoint(second)
+        return overlap(*(np.array(sorted(x)) if isinstance(x, frozenset) else x for x in (first, second)))
 
-    def _windows(self, n: int) -> Array:
-        size, found = self._windows_of.get(n, (0, None))
-        if found is None or size != self.clusters[n].size:
-            found = self.table.windows(self.clusters[n].rows)
-            self._windows_of[n] = (self.clusters[n].size, found)
+    def _windows(self, n: int) -> Array | frozenset[int]:
+        size, found = self._windows_of.get(n, (0, frozenset[int]()))
+        if size != self.clusters[n].size:
+            size, windows = self.clusters[n].size, self.table.windows(self.clusters[n].rows)
+            found = frozenset(windows.tolist()) if size <= _FEW else windows
+            if len(self._windows_of) >= _CACHED_WINDOWS:
+                self._windows_of.clear()
+            self._windows_of[n] = (size, found)
         return found
 
-    def evidence(self, a: int, b: int) -> tuple[float, str]:
-        """Return the amount of evidence that two clusters are one entity, 0 for none, and a text that names it."""
-        left, right = (self.clusters[self.root(n)] for n in (a, b))
-        listed = self.side_by_side(a, b)
-        names = [] if listed else self.shared_context(a, b)
-        is_common = [bool(self.table.is_common[bisect_left(self.table.bases, name)]) for name in names]
+    def evidence(self, a: int, b: int, *, listed: bool | None = None) -> tuple[float, str]:
+        """Return the amount of evidence that two clusters are one entity, 0 for none, and a text that names it.
+
+        Args:
+            a: a cluster.
+            b: another one.
+            listed: whether they are `side_by_side`, if that is known.
+        """
+        a, b = self.root(a), self.root(b)
+        left, right = self.clusters[a], self.clusters[b]
+        if listed is None:
+            listed = self.side_by_side(a, b)
+        names = [] if listed else self._shared_names(a, b)
+        bases, is_common = self.table.bases, self.table.is_common
         return weigh_evidence(
             left.attributes,
             right.attributes,
-            rare=[name for name, common in zip(names, is_common, strict=True) if not common],
-            common=[name for name, common in zip(names, is_common, strict=True) if common],
+            rare=[bases[number] for number in names if not is_common[number]],
+            common=[bases[number] for number in names if is_common[number]],
             listed=listed,
             size=max(left.size, right.size),
         )

@@ -53,7 +53,7 @@ class MentionTable:
         """In the order of the features, where the names of one window are adjacent."""
         self._window_starts = self._starts_of_windows(features["window"])
         self._context: dict[int, frozenset[str]] = {}
-        self._frequent = self._frequent_names()
+        self._is_frequent = self._frequent_names()
 
         self.ends, self._positions = group_order(self._context_bases, len(names) + 1)
         """Where the rows of each base name start, then the rows without one, then the end of the table."""
@@ -163,8 +163,11 @@ class MentionTable:
 
     def first_of_each_spelling(self, rows: Array) -> list[int]:
         """Return the first row of each name as written, in the order of `rows`."""
-        _, first = np.unique(self.written[rows], return_index=True)
-        return [int(row) for row in rows[np.sort(first)]]
+        # Most entities have few rows, for which arrays take several times as long.
+        first: dict[int, int] = {}
+        for name, row in zip(self.written[rows].tolist(), rows.tolist(), strict=True):
+            first.setdefault(name, row)
+        return list(first.values())
 
     def all_lower_case(self, rows: Array) -> bool:
         """Return whether none of the names has a capital."""
@@ -226,9 +229,10 @@ class MentionTable:
     def _names_in(self, windows: Array) -> Array:
         positions, _ = members(self._window_starts, windows)
         found = distinct(self._context_bases[positions][self._is_context[positions]])
-        return np.setdiff1d(found, self._frequent, assume_unique=True)
+        return np.asarray(found[~self._is_frequent[found]])
 
     def _frequent_names(self) -> Array:
+        """Return whether each base name is a context name so often that it tells nothing, by number."""
         n = len(self.documents)
         document = np.repeat(np.arange(n), np.diff(self._offsets))
         n_named = len(distinct(document[self._context_bases < len(self.bases)]))
@@ -238,4 +242,4 @@ class MentionTable:
         counts = np.bincount(pairs // max(n, 1), minlength=len(self.bases))
         self.is_common = counts > max(3, _COMMON * n_named)
         """Whether a base name is a context name in several documents, so that sharing it says little; by number."""
-        return np.flatnonzero(counts > max(3, _FREQUENT * n_named))
+        return np.asarray(counts > max(3, _FREQUENT * n_named))

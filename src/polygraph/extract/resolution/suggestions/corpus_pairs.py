@@ -122,7 +122,7 @@ def _fitting(
         for x, y in product(merger.roots([names[0]]), merger.roots([names[1]])):
             if x == y or merger.side_by_side(x, y) or asked_kind(merger, x) != asked_kind(merger, y):
                 continue
-            strength, text = merger.evidence(x, y)
+            strength, text = merger.evidence(x, y, listed=False)
             strength += _SUFFIX * _of_one_generation(merger, x, y)
             if names in described:
                 strength, text = strength + _DESCRIBED, text or "the name of one in what is said of the other"

@@ -37,11 +37,10 @@ def contradiction(claim: str, *shown: str, given: str = "", elsewhere: Callable[
     if any(is_quoted(claim, text) for text in shown):
         return ""
     known = (*shown, given)
-    month = other_month(claim, known)
     return (
         missing_name(claim, known, elsewhere)
         or missing_number(claim, shown, known)
-        or (month if month and not is_computed(claim) else "")
+        or (month if (month := other_month(claim, known)) and not is_computed(claim) else "")
         or reversed_clause(claim, shown)
         or exchanged(claim, shown)
         or rearranged(claim, shown)

@@ -39,7 +39,7 @@ _PAIR = re.compile(r"\b([A-Z][^\W\d_]+) ([A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?)")
 
 
 def missing_name(claim: str, known: Sequence[str], elsewhere: Callable[[], str]) -> str:
-    """Return the first name of a claim of which no text has a form, as "the name X"; empty if there is none."""
+    """Return the first name in a claim that no text has in any form, as "the name X"; empty if there is none."""
     introduction = _introduction(claim)
     names = [
         match

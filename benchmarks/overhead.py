@@ -462,7 +462,7 @@ def main() -> None:
     )
     parser.add_argument("--question-latency", type=float, default=0.0, help="seconds of a call of a question")
     parser.add_argument("--concurrency", type=int, default=16)
-    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--questions", type=int, default=20, help="by each method; 0: only index")
     parser.add_argument("--methods", nargs="*", default=METHODS)
     parser.add_argument(
         "--claims", type=int, default=0, help="claims of an answer; by default it quotes two sentences"
@@ -479,6 +479,8 @@ def main() -> None:
         return
     if given.in_turn and not given.other:
         parser.error("--in-turn needs --other, with which this state is compared")
+    if not given.questions:
+        given.methods = []
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     endpoint = spawn.Process(target=serve, args=(theirs, given.claims), daemon=True)

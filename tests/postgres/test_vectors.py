@@ -14,7 +14,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.postgresql import connect, parse_url
 from polygraph.store.generations import begin_write, finish_write, open_finished
 from polygraph.store.layer_folders import folder_of
-from polygraph.store.matrix_rows import write_matrix
+from polygraph.store.matrix_rows import one_by_one, write_matrix
 from polygraph.store.open_store import open_to_write
 from polygraph.store.postgres.folder import folder_for
 from polygraph.store.postgres.store import PostgresStore
@@ -43,7 +43,11 @@ def put_layer(store, version, vectors):
     folder = folder_of(store.folder, "chunk_vectors", version)
     texts = [str(n) for n in range(len(vectors))]
     write_matrix(
-        folder, texts, lambda some: vectors[[int(n) for n in some]], shape=vectors.shape, embedder="test"
+        folder,
+        texts,
+        one_by_one(lambda some: vectors[[int(n) for n in some]]),
+        shape=vectors.shape,
+        embedder="test",
     )
     with store.transaction():
         store.put_layer("chunk_vectors", version, len(vectors), 0.5)

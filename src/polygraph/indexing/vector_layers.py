@@ -47,9 +47,10 @@ def embed_texts(task: LayerTask, embedder: Embedder, dimension: int, texts: Iter
     write_matrix(
         task.folder,
         texts,
-        lambda batch: task.models.calls.embed(embedder, batch, "document", stage=task.layer),
+        lambda blocks: task.models.calls.embed_each(embedder, blocks, "document", stage=task.layer),
         shape=(total, dimension),
         embedder=embedder.name,
+        block=task.models.calls.block_size(embedder),
         previous=reused,
         on_done=task.counter(total),
         finish=_finish(task),

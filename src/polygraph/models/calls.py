@@ -402,8 +402,8 @@ class Calls:
         """Return unit vectors. Each text is embedded once; vectors of questions are kept in memory only.
 
         Args:
-            embedder: the model. Its optional method ``batches(texts)`` chooses the texts of each call, and
-                ``embed_counted(texts, kind)`` also returns tokens.
+            embedder: the model. Its optional method ``batches(texts)`` chooses the texts of each call, of at most
+                ``texts_per_call`` if it has that attribute, and ``embed_counted(texts, kind)`` also returns tokens.
             texts: any number; equal texts are embedded once.
             kind: of the texts.
             stage: purpose of the call, for the ledger.
@@ -426,6 +426,29 @@ class Calls:
         if n_known:
             self.store.log_cached(stage, method, embedder.name, n_known)
         return vectors
+
+    def embed_each(
+        self, embedder: Embedder, blocks: Iterable[Sequence[str]], kind: TextKind, *, stage: str
+    ) -> Iterator[tuple[int, Vectors]]:
+        """Embed many texts, block by block: an endpoint gets as many blocks at once as there may be calls.
+
+        Calls to language models, on whose replies more depends, go first.
+
+        Args:
+            embedder: see `embed`.
+            blocks: texts that are embedded together, best `block_size` of them; read as earlier ones are finished.
+            kind: see `embed`.
+            stage: see `embed`.
+
+        Yields:
+            The number of a block, from 0, and its vectors as by `embed`, as they are finished.
+        """
+        line = Attempt(stage=stage, method="", model=embedder.name, outcome="ok")
+        return self._vectors.embed_each(embedder, blocks, kind, line, self.concurrency)
+
+    def block_size(self, embedder: Embedder) -> int:
+        """Return how many texts of a block the embedder is given together."""
+        return self._vectors.block_size(embedder)
 
     def score(
         self, reranker: Reranker, question: str, texts: Sequence[str], *, stage: str, method: str = ""

@@ -3,7 +3,8 @@
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -21,10 +22,14 @@ BLOCK = 4096
 """Texts that are looked up, embedded and stored together, which bounds memory."""
 BATCH = 256
 """Texts per call, if the embedder does not choose batches itself."""
+LOCAL_BLOCK = 512
+"""Texts that a local embedder gets at once, which it may sort."""
 _WEIGHT = 8
-"""Calls to a language model beside which one that embeds may be made. They take longer, and others wait for what they
-return, while vectors are the last that an index needs.
+"""Calls to a language model beside which one that embeds documents may be made. They take longer, and others wait for
+what they return, while vectors are the last that an index needs.
 """
+_PATIENCE_S = 5.0
+"""How long such a call waits until no call to a language model waits, before it is made beside them."""
 MAX_QUESTIONS = 4096
 """Vectors of questions that are kept in memory."""
 
@@ -65,6 +70,32 @@ class EmbeddingCache:
                 raise _mixed_dimensions(embedder, vectors.shape[1], result.shape[1])
             result[begin : begin + len(vectors)] = vectors
         return result
+
+    def embed_each(
+        self, embedder: Embedder, blocks: Iterable[Sequence[str]], kind: TextKind, line: Attempt, ahead: int
+    ) -> Iterator[tuple[int, Vectors]]:
+        """Yield the number and the unit vectors of each block; see `Calls.embed_each`."""
+        if is_local(embedder):
+            # It has its own threads.
+            for number, block in enumerate(blocks):
+                yield number, self.embed(embedder, block, kind, line)
+            return
+        embed = partial(self.embed, embedder, kind=kind, line=line)
+        with self._pool.background(embed, weight=_WEIGHT, patience_s=_PATIENCE_S) as running:
+            n_open = 0
+            for block in blocks:
+                running.add(block)
+                n_open += 1
+                while n_open and (done := running.receive(wait=n_open >= ahead)) is not None:
+                    n_open -= 1
+                    yield done
+            while n_open and (done := running.receive()) is not None:
+                n_open -= 1
+                yield done
+
+    def block_size(self, embedder: Embedder) -> int:
+        """Return how many texts a block for `embed_each` should have."""
+        return LOCAL_BLOCK if is_local(embedder) else getattr(embedder, "texts_per_call", BATCH)
 
     def _embed_now(self, embedder: Embedder, texts: Sequence[str], kind: TextKind, line: Attempt) -> Vectors:
         """Embed without storing: such a model is faster than a look-up."""
@@ -169,7 +200,7 @@ class EmbeddingCache:
 
         # A local embedder has its own threads.
         done: Iterable[Float16Rows]
-        done = map(embed, batches) if is_local(embedder) else self._pool.map(embed, batches, weight=_WEIGHT)
+        done = map(embed, batches) if is_local(embedder) else self._pool.map(embed, batches)
         return {key: half for batch in done for key, half in batch.items()}
 
     def _store_rows(self, rows: Float16Rows, kind: TextKind, done: Attempt) -> Float16Rows:

@@ -3,6 +3,7 @@
 import contextvars
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ T = TypeVar("T")
 
 _LINGER_S = 0.05
 """How long a thread waits for the next item of a caller that prepares items; starting one takes half a millisecond."""
+_LOOK_S = 0.02
+"""How often a caller who lets others start first looks whether they have."""
 POLL_S = 0.2
 """How often a waiting main thread wakes up: some systems deliver Ctrl-C only then."""
 
@@ -50,11 +53,19 @@ class _Job(Generic[S, T]):
     """Items that several threads process."""
 
     def __init__(
-        self, function: Callable[[S], T], items: Iterable[S] = (), *, linger_s: float = 0.0, weight: int = 1
+        self,
+        function: Callable[[S], T],
+        items: Iterable[S] = (),
+        *,
+        linger_s: float = 0.0,
+        weight: int = 1,
+        patience_s: float = 0.0,
     ) -> None:
         self._function = function
         self.weight = weight
         """How many threads of other items one that processes these counts for, where both wait for threads."""
+        self._patience_s = patience_s
+        self._patient_until = 0.0
         self._context = contextvars.copy_context()
         self._items = list(items)
         self._linger_s = linger_s
@@ -68,6 +79,8 @@ class _Job(Generic[S, T]):
     def add(self, item: S) -> int:
         """Add an item; return its index."""
         with self._lock:
+            if self._patience_s and not self._n_workers and self._n_started == len(self._items):
+                self._patient_until = time.monotonic() + self._patience_s
             self._items.append(item)
             self._lock.notify()
             return len(self._items) - 1
@@ -76,6 +89,11 @@ class _Job(Generic[S, T]):
     def has_waiting(self) -> bool:
         """Whether an item waits for a thread."""
         return not self._stopped and self._n_started < len(self._items)
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether its items let those of jobs with a smaller weight start first: until a thread processes them."""
+        return not self._n_workers and time.monotonic() < self._patient_until
 
     def add_worker(self) -> bool:
         """Count one more thread that will call `work`, if there is an item for it."""
@@ -172,9 +190,12 @@ class _Job(Generic[S, T]):
 class Background(Generic[S, T]):
     """Items that threads process while the caller prepares the next ones; see `Calls.background`."""
 
-    def __init__(self, job: _Job[S, T], start_helpers: Callable[[], object]) -> None:
+    def __init__(
+        self, job: _Job[S, T], start_helpers: Callable[[], object], must_wait: Callable[[], bool]
+    ) -> None:
         self._job = job
         self._start_helpers = start_helpers
+        self._must_wait = must_wait
 
     def add(self, item: S) -> int:
         """Have an item processed as soon as a thread is free; return its number, from 0."""
@@ -191,6 +212,8 @@ class Background(Generic[S, T]):
         Raises:
             BaseException: what the function raised.
         """
+        while wait and self._must_wait():
+            time.sleep(_LOOK_S)
         self._start_helpers()
         if wait and not self._job.has_workers and self._job.add_worker():
             # All threads are busy with other work. One item at a time, since threads may be free after it.
@@ -220,24 +243,11 @@ class ThreadPool:
         self._lock = threading.Lock()
 
     def map(
-        self,
-        function: Callable[[S], T],
-        items: Iterable[S],
-        *,
-        on_done: Callable[[int], None] | None = None,
-        weight: int = 1,
+        self, function: Callable[[S], T], items: Iterable[S], *, on_done: Callable[[int], None] | None = None
     ) -> list[T]:
-        """Apply the function to each item; see `Calls.map`.
-
-        Args:
-            function: see there, as for the next two.
-            items: see there.
-            on_done: see there.
-            weight: how many threads of other calls one of this call counts for, where both wait for threads. With 8,
-                this call has one thread until the others have eight.
-        """
+        """Apply the function to each item; see `Calls.map`."""
         todo = list(items)
-        job = _Job(function, todo, weight=weight)
+        job = _Job(function, todo)
         with self._offered(job):
             return self._map(job, todo, on_done)
 
@@ -286,12 +296,30 @@ class ThreadPool:
         return [results[i] for i in range(len(todo))]
 
     @contextmanager
-    def background(self, function: Callable[[S], T]) -> Iterator[Background[S, T]]:
-        """Apply a function to items as they are added; see `Calls.background`."""
-        job: _Job[S, T] = _Job(function, linger_s=_LINGER_S)
+    def background(
+        self, function: Callable[[S], T], *, weight: int = 1, patience_s: float = 0.0
+    ) -> Iterator[Background[S, T]]:
+        """Apply a function to items as they are added; see `Calls.background`.
+
+        Args:
+            function: see there.
+            weight: how many threads of other calls one of this call counts for, where both wait for threads. With 8,
+                this call has one thread until the others have eight.
+            patience_s: how long items wait at most, before the first of them starts, while items of calls with a
+                smaller weight wait for threads.
+        """
+        job: _Job[S, T] = _Job(function, linger_s=_LINGER_S, weight=weight, patience_s=patience_s)
+
+        def must_wait() -> bool:
+            return job.is_patient and any(other.weight < weight and other.has_waiting for other in self._jobs)
+
+        def start_helpers() -> None:
+            if not must_wait():
+                self._start_helpers(job)
+
         try:
             with self._offered(job):
-                yield Background(job, lambda: self._start_helpers(job))
+                yield Background(job, start_helpers, must_wait)
         finally:
             job.stop()
             job.wait_until_idle()
@@ -332,7 +360,9 @@ class ThreadPool:
 
         The last thread of a job stays.
         """
-        others = [other for other in self._jobs if other is not job and other.has_waiting]
+        others = [
+            other for other in self._jobs if other is not job and other.has_waiting and not other.is_patient
+        ]
         neediest = min(others, key=lambda other: (other.n_workers + 1) * other.weight, default=None)
         if neediest is None or job.n_workers < 2:
             return None

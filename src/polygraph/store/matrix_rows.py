@@ -7,11 +7,11 @@ that was embedded from nothing, at a fraction of the cost. Rows are written as t
 is mapped at a time, so that no matrix need fit into memory. Indexes of earlier versions hold single precision.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ HASHES = "texts.hashes"
 _LARGEST = 32_767
 """Largest integer in the matrix."""
 _BATCH = 512
-"""Texts that are hashed, and texts that are embedded, at once."""
+"""Texts that are hashed at once."""
 MAPPED_ROWS = 2 * _BATCH
 """Rows after which the files are mapped again: what was mapped before no longer counts as memory in use."""
 _SCALED = 16
@@ -39,6 +39,9 @@ _CONVERTED = 100_000
 
 Hashes = NDArray[np.uint64]
 """Shape ``(n,)``."""
+EmbedBlocks: TypeAlias = Callable[[Iterable[Sequence[str]]], Iterable[tuple[int, Vectors]]]
+"""Returns the number of each block of texts, from 0, and its unit vectors, shape ``(len(block), dimension)``, in any
+order."""
 
 
 class MatrixRows:
@@ -121,10 +124,11 @@ def in_sixteen_bits(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.flo
 def write_matrix(
     folder: Path,
     texts: Iterable[str],
-    embed: Callable[[Sequence[str]], Vectors],
+    embed_blocks: EmbedBlocks,
     *,
     shape: tuple[int, int],
     embedder: str,
+    block: int = _BATCH,
     previous: Path | None = None,
     on_done: Callable[[int], None] = lambda _: None,
     finish: Callable[[Path], object] = lambda _: None,
@@ -134,9 +138,10 @@ def write_matrix(
     Args:
         folder: of the layer; written under a temporary name and renamed.
         texts: in the order of the rows.
-        embed: returns unit vectors, shape ``(len(texts), dimension)``.
+        embed_blocks: embeds them.
         shape: number of texts, and dimension.
         embedder: name of the embedder; vectors of another one are not reused.
+        block: texts of a block, at most.
         previous: a folder that was written before, with any texts, by this or an earlier version; a damaged one is
             not used.
         on_done: called with the number of rows that are done.
@@ -158,44 +163,59 @@ def write_matrix(
             (target / HASHES).write_bytes(b"")
             return
         files = _MappedFiles.create(target, shape)
-        waiting: list[tuple[int, str]] = []
+        rows_of: list[NDArray[np.int64]] = []
+        n_done = 0
 
-        def embed_waiting() -> None:
-            nonlocal n_embedded
-            if waiting:
-                rows = np.array([row for row, _ in waiting])
-                vectors = np.asarray(embed([text for _, text in waiting]))
-                numbers, scales = in_sixteen_bits(vectors)
-                files.matrix[rows], files.scales[rows] = numbers, scales
-                # An endpoint that could not be reached gives zeros; the text must be embedded next time.
-                files.hashes[rows[scales == 0]] = 0
-                n_embedded += len(waiting)
-                waiting.clear()
-
-        at, rest = 0, iter(texts)
-        while batch := list(islice(rest, _BATCH)):
-            hashes = _hashes(f"{embedder}\n".encode(), batch)
-            files.hashes[at : at + len(batch)] = hashes
-            is_known = np.zeros(len(batch), dtype=np.bool_)
-            if known is not None:
-                is_known = known.copy(hashes, files, at)
-            waiting += [(at + int(i), batch[i]) for i in np.flatnonzero(~is_known)]
-            at += len(batch)
-            if len(waiting) >= _BATCH:
-                embed_waiting()
-            on_done(at - len(waiting))
-            if at % MAPPED_ROWS == 0:
-                files.map()
+        def unknown() -> Iterator[list[str]]:
+            """Yield blocks of the texts that must be embedded, and copy the rows of the others."""
+            nonlocal n_done
+            waiting: list[tuple[int, str]] = []
+            at, rest = 0, iter(texts)
+            while batch := list(islice(rest, _BATCH)):
+                hashes = _hashes(f"{embedder}\n".encode(), batch)
+                files.hashes[at : at + len(batch)] = hashes
+                is_known = np.zeros(len(batch), dtype=np.bool_)
                 if known is not None:
-                    known.files.map()
-        embed_waiting()
-        on_done(at)
+                    is_known = known.copy(hashes, files, at)
+                waiting += [(at + int(i), batch[i]) for i in np.flatnonzero(~is_known)]
+                at += len(batch)
+                n_done += int(is_known.sum())
+                on_done(n_done)
+                while len(waiting) >= block:
+                    yield take(waiting)
+                if at % MAPPED_ROWS == 0:
+                    files.map()
+                    if known is not None:
+                        known.files.map()
+            if waiting:
+                yield take(waiting)
+
+        def take(waiting: list[tuple[int, str]]) -> list[str]:
+            some = waiting[:block]
+            del waiting[:block]
+            rows_of.append(np.array([row for row, _ in some]))
+            return [text for _, text in some]
+
+        for number, vectors in embed_blocks(unknown()):
+            rows = rows_of[number]
+            numbers, scales = in_sixteen_bits(np.asarray(vectors))
+            files.matrix[rows], files.scales[rows] = numbers, scales
+            # An endpoint that could not be reached gives zeros; the text must be embedded next time.
+            files.hashes[rows[scales == 0]] = 0
+            n_embedded += len(rows)
+            n_done += len(rows)
+            on_done(n_done)
         finish(target)
 
     # It has the disk write the files, also what was written through maps. Flushing the maps would do the same, but hold
     # up all threads meanwhile.
     write_folder(folder, fill, sealed=True)
     return n_embedded
+
+
+def one_by_one(embed: Callable[[Sequence[str]], Vectors]) -> EmbedBlocks:
+    """Return what embeds blocks one after the other by a function of the texts of one."""
+    return lambda blocks: ((number, embed(block)) for number, block in enumerate(blocks))
 
 
 class _MappedFiles:

@@ -1,5 +1,6 @@
 """The gate: over the scripted server on loopback wherever a wire matters."""
 
+import itertools
 import os
 import random
 import sqlite3
@@ -637,37 +638,108 @@ def test_a_long_map_makes_room_for_a_short_one() -> None:
             long.join()
 
 
-def test_a_map_keeps_its_threads_while_others_embed() -> None:
-    class Counting(ScriptedEmbedder):
-        local = False
-        running = most = 0
-        lock = threading.Lock()
+class _Remote(ScriptedEmbedder):
+    """An endpoint with one text in each call, which counts the calls that run at once."""
 
-        def batches(self, texts):  # type: ignore[no-untyped-def]
-            return [range(n, n + 1) for n in range(len(texts))]
+    local = False
 
+    def __init__(self, delay_s: float = 0.02) -> None:
+        super().__init__()
+        self.running = self.most = 0
+        self.delay_s = delay_s
+        self.lock = threading.Lock()
+
+    def batches(self, texts):  # type: ignore[no-untyped-def]
+        return [range(n, n + 1) for n in range(len(texts))]
+
+    def embed(self, texts, kind):  # type: ignore[no-untyped-def]
+        with self.lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        time.sleep(self.delay_s)
+        with self.lock:
+            self.running -= 1
+        return super().embed(texts, kind)
+
+
+def test_blocks_are_embedded_at_once_as_they_come() -> None:
+    blocks = [[f"text {n}", f"other {n}"] for n in range(12)]
+    with Calls(None, concurrency=4) as calls:
+        remote = _Remote()
+        read: list[int] = []
+        found = calls.embed_each(
+            remote, (read.append(n) or b for n, b in enumerate(blocks)), "document", stage="x"
+        )
+        vectors = dict(itertools.islice(found, 1))
+        assert len(read) <= 5  # no more than may be in flight, and one that is added as one is finished
+        vectors.update(found)
+        assert sorted(vectors) == list(range(12))
+        for number, block in enumerate(blocks):
+            assert np.array_equal(vectors[number], calls.embed(remote, block, "document", stage="x"))
+        assert 1 < remote.most <= 4
+
+
+def test_a_block_that_cannot_be_embedded_ends_the_others() -> None:
+    class Broken(_Remote):
         def embed(self, texts, kind):  # type: ignore[no-untyped-def]
-            with self.lock:
-                self.running += 1
-                self.most = max(self.most, self.running)
-            time.sleep(0.02)
-            with self.lock:
-                self.running -= 1
+            if texts == ["bad"]:
+                raise ModelRefused("no")
             return super().embed(texts, kind)
 
-    embedder, done = Counting(), threading.Event()
+    with Calls(None, concurrency=2) as calls, pytest.raises(ModelRefused):
+        list(calls.embed_each(Broken(), [["a"], ["bad"], ["c"]], "document", stage="x"))
+
+
+def test_documents_are_embedded_once_all_calls_to_language_models_are_under_way() -> None:
+    under_way = threading.Semaphore(0)
+    goes_on = threading.Semaphore(0)
+
+    def answer(_: int) -> None:
+        under_way.release()
+        assert goes_on.acquire(timeout=30)
+
+    remote = _Remote()
+    with Calls(None, concurrency=2) as calls:
+        asking = threading.Thread(target=calls.map, args=(answer, range(4)))
+        asking.start()
+        for _ in range(2):
+            assert under_way.acquire(timeout=30)
+        blocks = [[f"text {n}"] for n in range(4)]
+        embedding = threading.Thread(
+            target=lambda: list(calls.embed_each(remote, blocks, "document", stage="x"))
+        )
+        embedding.start()
+        embedding.join(0.3)
+        assert embedding.is_alive()
+        assert remote.most == 0
+        for _ in range(2):
+            goes_on.release()
+        for _ in range(2):
+            assert under_way.acquire(timeout=30)
+        embedding.join(30)
+        assert not embedding.is_alive()
+        assert asking.is_alive()
+        for _ in range(2):
+            goes_on.release()
+        asking.join(30)
+
+
+def test_documents_do_not_wait_longer_for_language_models_than_some_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("polygraph.models.embedding_cache._PATIENCE_S", 0.1)
+    remote, done = _Remote(), threading.Event()
     with Calls(None, concurrency=4) as calls:
-        long = threading.Thread(target=calls.map, args=(lambda _: done.wait(0.01), range(10_000)))
-        long.start()
+        asking = threading.Thread(target=calls.map, args=(lambda _: done.wait(0.01), range(10_000)))
+        asking.start()
         time.sleep(0.05)
         try:
-            calls.embed(embedder, [f"beside {n}" for n in range(8)], "document", stage="x")
+            blocks = [[f"beside {n}"] for n in range(8)]
+            assert len(list(calls.embed_each(remote, blocks, "document", stage="x"))) == 8
         finally:
             done.set()
-            long.join()
-        assert embedder.most == 1  # the thread that asked for the vectors
-        calls.embed(embedder, [f"alone {n}" for n in range(8)], "document", stage="x")
-        assert embedder.most > 1
+            asking.join()
+        assert 1 <= remote.most <= 2  # the thread that asked for the vectors, and one of the pool
 
 
 def test_a_caller_without_threads_does_one_item_and_looks_for_threads_again() -> None:

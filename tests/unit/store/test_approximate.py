@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from polygraph.store.approximate import CODES, write_codes
-from polygraph.store.matrix_rows import write_matrix
+from polygraph.store.matrix_rows import one_by_one, write_matrix
 from polygraph.store.token_rows import write_token_rows
 from polygraph.store.vectors import VectorIndex, add_codes
 
@@ -44,7 +44,7 @@ def written(vectors, folder, least):
     write_matrix(
         folder,
         map(str, range(len(vectors))),
-        lambda batch: vectors[[int(text) for text in batch]],
+        one_by_one(lambda batch: vectors[[int(text) for text in batch]]),
         shape=vectors.shape,
         embedder="rows",
         finish=lambda place: add_codes(place, least),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from polygraph.store import vectors as searches
 from polygraph.store.bit_codes import BitCodes, hartley
-from polygraph.store.matrix_rows import MatrixRows, write_matrix
+from polygraph.store.matrix_rows import MatrixRows, one_by_one, write_matrix
 from polygraph.store.vectors import VectorIndex, top
 
 Floats = NDArray[np.float32]
@@ -102,7 +102,7 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_matrix(
         folder,
         list(by_text),
-        lambda texts: np.stack([by_text[text] for text in texts]),
+        one_by_one(lambda texts: np.stack([by_text[text] for text in texts])),
         shape=rows.shape,
         embedder="sparse",
     )

@@ -5,7 +5,7 @@ import pytest
 
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.atomic_files import write_folder
-from polygraph.store.matrix_rows import HASHES, MATRIX, SCALES, in_sixteen_bits, write_matrix
+from polygraph.store.matrix_rows import HASHES, MATRIX, SCALES, in_sixteen_bits, one_by_one, write_matrix
 from polygraph.store.vectors import VectorIndex
 
 EMBEDDER = HashEmbedder()
@@ -20,7 +20,7 @@ def write(folder, texts, previous=None, embedder="hash", asked=None):
     return write_matrix(
         folder,
         iter(texts),
-        embed,
+        one_by_one(embed),
         shape=(len(texts), EMBEDDER.dimension),
         embedder=embedder,
         previous=previous,
@@ -71,7 +71,7 @@ def test_a_vector_of_zeros_is_asked_for_again(tmp_path):
     write_matrix(
         tmp_path / "former",
         ["a log", "a ship"],
-        lambda batch: np.zeros((len(batch), 256), dtype=np.float32),
+        one_by_one(lambda batch: np.zeros((len(batch), 256), dtype=np.float32)),
         shape=(2, 256),
         embedder="hash",
     )
@@ -108,7 +108,7 @@ def test_sixteen_bits_change_a_cosine_by_some_millionths(tmp_path):
     write_matrix(
         tmp_path / "v",
         [str(n) for n in range(3_000)],
-        lambda batch: vectors[[int(text) for text in batch]],
+        one_by_one(lambda batch: vectors[[int(text) for text in batch]]),
         shape=vectors.shape,
         embedder="e",
     )

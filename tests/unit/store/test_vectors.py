@@ -1,6 +1,6 @@
 import numpy as np
 
-from polygraph.store.matrix_rows import write_matrix
+from polygraph.store.matrix_rows import one_by_one, write_matrix
 from polygraph.store.vectors import Hit, VectorIndex, top
 
 
@@ -8,7 +8,11 @@ def saved(folder, matrix):
     """A layer with the rows of a matrix; every text is the number of its row."""
     texts = [str(n) for n in range(len(matrix))]
     write_matrix(
-        folder, texts, lambda batch: matrix[[int(t) for t in batch]], shape=matrix.shape, embedder="rows"
+        folder,
+        texts,
+        one_by_one(lambda batch: matrix[[int(t) for t in batch]]),
+        shape=matrix.shape,
+        embedder="rows",
     )
     return VectorIndex.open(folder)
 

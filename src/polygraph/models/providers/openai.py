@@ -283,6 +283,8 @@ class OpenAIEmbedder:
         max_tokens: longest text that the model reads; longer texts are truncated.
     """
 
+    texts_per_call = BATCH_TEXTS
+
     def __init__(
         self,
         model: str,
@@ -333,7 +335,7 @@ class OpenAIEmbedder:
         begin = n_tokens = 0
         for i, text in enumerate(texts):
             used = min(n_bytes(text) // _BYTES_PER_TOKEN, self._max_tokens)
-            if i > begin and (i - begin == BATCH_TEXTS or n_tokens + used > BATCH_TOKENS):
+            if i > begin and (i - begin == self.texts_per_call or n_tokens + used > BATCH_TOKENS):
                 batches.append(range(begin, i))
                 begin, n_tokens = i, 0
             n_tokens += used

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from polygraph.store.layer_folders import folder_of
-from polygraph.store.matrix_rows import write_matrix
+from polygraph.store.matrix_rows import one_by_one, write_matrix
 from polygraph.store.protocol import Store
 from polygraph.store.vectors import VectorIndex
 from polygraph.testing.store_records import ENTITIES, MANIFEST, MERGES, RELATIONS, TRICKY, TRIPLES, report
@@ -63,7 +63,7 @@ def check_vectors(store: Store) -> None:
     vectors = np.eye(5, 4, dtype=np.float32)
     vectors[4] = (0.6, 0.8, 0.0, 0.0)
     folder = folder_of(store.folder, "chunk_vectors", "v")
-    write_matrix(folder, "abcde", lambda _: vectors, shape=(5, 4), embedder="test")
+    write_matrix(folder, "abcde", one_by_one(lambda _: vectors), shape=(5, 4), embedder="test")
     for least in (0, 6, 1):
         with store.transaction():
             store.put_layer("chunk_vectors", "v", 5, 0.5)

@@ -30,8 +30,8 @@ _MAX_CHUNKS = 16
 """Chunks behind a piece of evidence that are read."""
 _MAX_COMPARED = 8
 """Of these, those that a claim is compared with."""
-_MAX_HITS = 256
-"""Chunks of the whole index among which those nearest to a claim are looked for."""
+_HITS = (96, 256)
+"""Chunks of the whole index among which those nearest to a claim are looked for: more where there are too few."""
 _MIN_CLAUSE_WORDS = 3
 """A clause of fewer content words is read with the sentence around it."""
 ClaimCheck: TypeAlias = Callable[[Sequence[CitedClaim], Sequence[tuple[str, ...]]], Sequence[bool | None]]
@@ -166,8 +166,12 @@ class _ShownTexts(Sequence[tuple[str, ...]]):
     def _nearest(self, n: int, ids: Sequence[str]) -> list[str]:
         claims = " ".join(c.claim for c in _claims_of(self._answer) if n + 1 in c.cited)
         behind = set(ids)
-        hits = self._index.search_words(claims, _MAX_HITS) if "lexical" in self._index.layers else []
-        found = [id for id in self._index.chunk_ids([hit.n for hit in hits]) if id in behind]
+        found: list[str] = []
+        for n_hits in _HITS if "lexical" in self._index.layers else ():
+            hits = self._index.search_words(claims, n_hits)
+            found = [id for id in self._index.chunk_ids([hit.n for hit in hits]) if id in behind]
+            if len(found) >= _MAX_CHUNKS or len(hits) < n_hits:
+                break
         kept = set(list(dict.fromkeys([*found, *ids]))[:_MAX_CHUNKS])
         return [id for id in ids if id in kept]
 
@@ -390,14 +394,14 @@ def supporting_sentence(
     """
     wanted = set(content_stems(claim))
     # A sentence shares no more words than its chunk has roots of them, so that few chunks are divided into sentences.
-    roots = [stem[:-1] for stem in wanted]
+    parts = roots(wanted)
     reach: list[tuple[int, int, Chunk]] = []
     for order, span in enumerate(evidence.spans):
         chunk = chunks.get(span.chunk)
         if chunk is not None:
             folded = _casefolded(chunk.text)
-            reach.append((-sum([root in folded for root in roots]), order, chunk))
-    best: tuple[int, int, Chunk, int, int] | None = None
+            reach.append((-sum([part in folded for part in parts]), order, chunk))
+    best: tuple[int, int, int, int, Chunk] | None = None
     for least, order, chunk in sorted(reach, key=lambda found: found[:2]):
         if best is not None and (least, order) > best[:2]:
             break
@@ -405,18 +409,24 @@ def supporting_sentence(
             shared = len(wanted.intersection(content_stems(chunk.text)))
             if shared / len(wanted) < min_support:
                 continue
-        for begin, end in _sentences(chunk.text):
-            start = after_markup(chunk.text, begin, end)
+        # So does a sentence, and those that may share most come first.
+        for most, start, end in sorted(
+            (-sum([part in folded for part in parts]), start, end)
+            for start, end, folded in _sentences(chunk.text)
+        ):
+            if best is not None and (most, order, start) > best[:3]:
+                break
             shared = len(wanted.intersection(content_stems(chunk.text[start:end])))
-            if best is None or (-shared, order) < best[:2]:
-                best = (-shared, order, chunk, start, end)
-    return best[2:] if best is not None else None
+            if best is None or (-shared, order, start) < best[:3]:
+                best = (-shared, order, start, end, chunk)
+    return (best[4], best[2], best[3]) if best is not None else None
 
 
 @lru_cache(maxsize=512)
-def _sentences(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of the sentences of a chunk, which many answers may cite."""
-    return tuple(sentence_spans(text))
+def _sentences(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return the sentences of a chunk, which many answers may cite: start, end, and the text without case."""
+    starts = [(after_markup(text, begin, end), end) for begin, end in sentence_spans(text)]
+    return tuple((start, end, text[start:end].casefold()) for start, end in starts)
 
 
 def cite(n: int, chunk: Chunk, start: int, end: int, titles: Mapping[str, str]) -> Citation:

@@ -117,14 +117,16 @@ def ordered_rows(
     )
 
 
-def report_evidence(report: Report, score: float, why: str, index: Snapshot) -> Evidence:
-    """Make evidence of a report, traced to every passage it rests on."""
+def report_evidence(
+    report: Report, score: float, why: str, index: Snapshot, *, traced: bool = True
+) -> Evidence:
+    """Make evidence of a report, traced to every passage it rests on, or to none if it is not `traced`."""
     return Evidence(
         kind="report",
         id=report.community,
         text=report.text,
         score=score,
-        spans=spans_of(report.chunks, index),
+        spans=spans_of(report.chunks, index) if traced else (),
         why=why,
     )
 

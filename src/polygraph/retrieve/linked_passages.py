@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
@@ -138,6 +139,7 @@ def rank_by_statements(
     names: Mapping[str, str] | None = None,
     most: int | None = None,
     asked: StemCounts | None = None,
+    cosines: NDArray[np.float32] | None = None,
 ) -> list[LinkedPassage]:
     """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
 
@@ -153,6 +155,7 @@ def rank_by_statements(
         names: of the ends of relations, by id; default: the ids.
         most: how many are returned, the best; default: all.
         asked: counts the stems of the question, which it may have looked for in the same descriptions before.
+        cosines: of all chunks with the question, by row, if they are known.
     """
     if asked is None:
         asked = StemCounts(content_stems(question))
@@ -178,12 +181,15 @@ def rank_by_statements(
             chunks = [chunk for chunk, n in with_words.items() if n >= least]
     numbers = index.chunk_rows(chunks)
     ids, ns = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
-    cosines = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)
+    if cosines is not None:
+        near = cosines[ns]
+    else:
+        near = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)
     words = np.array([n_words.get(chunk, 0) for chunk in ids], dtype=np.int64)
-    order = np.lexsort((ns, -cosines, -words))[:most]
+    order = np.lexsort((ns, -near, -words))[:most]
     return [
         LinkedPassage(ids[i], round(cosine, 6), n)
-        for i, cosine, n in zip(order.tolist(), cosines[order].tolist(), words[order].tolist(), strict=True)
+        for i, cosine, n in zip(order.tolist(), near[order].tolist(), words[order].tolist(), strict=True)
     ]
 
 

@@ -171,3 +171,12 @@ def self_signed(folder: Path) -> Path:
         + key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return file
+
+
+def test_the_json_of_a_request_is_strict():
+    assert json.loads(http_client._as_json({"text": "NaN — Infinity", "n": 0.25})) == {
+        "text": "NaN — Infinity",
+        "n": 0.25,
+    }
+    with pytest.raises(ValueError, match="JSON compliant"):
+        http_client._as_json({"temperature": float("nan")})

@@ -2,8 +2,9 @@
 
 import pytest
 
-from polygraph.records import Evidence
-from polygraph.retrieve.citations import check_citations
+from polygraph.records import Chunk, Evidence, Span
+from polygraph.retrieve import citations
+from polygraph.retrieve.citations import check_citations, supporting_sentence
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
 
@@ -66,3 +67,31 @@ def test_few_passages_are_read_for_a_report(index, report, monkeypatch):
     monkeypatch.setattr(type(snapshot), "chunks_by_id", spy)
     check_citations("Isolde Marrow repaired the sluice [1]. It cost 1,250 crowns [1].", [report], snapshot)
     assert len(set(read)) <= 16
+
+
+def test_more_hits_are_read_where_few_rest_behind_the_report(index, report, monkeypatch):
+    monkeypatch.setattr(citations, "_HITS", (1, 256))
+    text = "Isolde Marrow repaired the sluice for 1,250 crowns [1]. The Curlew left with 349 crates [1]."
+    checked = check_citations(text, [report], index.snapshot())
+    assert [c.document for c in checked.citations] == ["99.txt", "49.txt"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        # "crate" and "herring" stand in other words of the first sentence, which has neither.
+        (["Crateful and herringbone. Two crates. Herring in crates."], (0, "Herring in crates.")),
+        (["Crates. More crates."], (0, "Crates.")),
+        (["Two crates.", "Herring in a crate.", "Crates of herring."], (1, "Herring in a crate.")),
+        (["Nothing. Else."], (0, "Nothing.")),
+    ],
+)
+def test_the_first_of_the_sentences_with_most_words_supports_a_claim(texts, found):
+    chunks = {
+        f"d:{n}": Chunk(id=f"d:{n}", document="d", ordinal=n, start=0, end=len(text), text=text, n_tokens=9)
+        for n, text in enumerate(texts)
+    }
+    spans = tuple(Span("d", chunk.id, chunk.start, chunk.end) for chunk in chunks.values())
+    item = Evidence(kind="report", id="0-a", text="", score=1.0, spans=spans)
+    chunk, start, end = supporting_sentence("The crates of herring.", item, chunks, min_support=0.0)
+    assert (chunk.ordinal, chunk.text[start:end]) == found

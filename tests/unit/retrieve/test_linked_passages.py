@@ -85,3 +85,14 @@ def test_passages_with_fewer_words_than_the_last_one_returned_are_not_read():
     # Where fewer passages have words of the question than are asked for, all are read.
     assert rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), index, most=5) == every[:5]
     assert len(index.asked) == 13
+
+
+def test_cosines_that_are_known_are_not_read_again():
+    class Read:
+        def chunk_rows(self, chunks):
+            return {chunk: int(chunk[2:]) for chunk in chunks}
+
+    ada = entity("Ada", ["d:0", "d:1", "d:2", "d:3"], ["d:1"])
+    cosines = np.array([0.2, 0.1, 0.4, 0.3, 0.9], dtype=np.float32)
+    found = rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), Read(), cosines=cosines)
+    assert [(p.chunk, p.cosine) for p in found] == [("d:1", 0.1), ("d:2", 0.4), ("d:3", 0.3), ("d:0", 0.2)]

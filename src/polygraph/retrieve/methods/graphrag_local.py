@@ -8,7 +8,7 @@ shared graph merges them.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -151,10 +151,11 @@ class GraphRAGLocal:
         n = max(1, fitting_counts((tokens[r.community] for r in ordered), budget))
         return tuple(
             report_evidence(
-                r if i < n else replace(r, chunks=()),
+                r,
                 float(matched[r.community]),
                 f"holds {matched[r.community]} of the entities; rating {r.rating:.1f}",
                 index,
+                traced=i < n,
             )
             for i, r in enumerate(ordered)
         ), tokens
@@ -257,7 +258,10 @@ class RelationEnds:
         ends, place = np.unique(np.concatenate([self._sources, self._targets]), return_inverse=True)
         # Where each end stands in the list of entities; behind its end if it does not.
         order = np.full(len(ends), len(rows))
-        order[np.searchsorted(ends, rows)[np.isin(rows, ends)]] = np.flatnonzero(np.isin(rows, ends))
+        if len(ends):
+            places = np.minimum(np.searchsorted(ends, rows), len(ends) - 1)
+            with_edges = np.flatnonzero(ends[places] == rows)
+            order[places[with_edges]] = with_edges
         self._n_ends = len(ends)
         self._source, self._target = np.split(place.reshape(-1), 2)
         self._source_order, self._target_order = order[self._source], order[self._target]

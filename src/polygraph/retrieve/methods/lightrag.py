@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import ClassVar, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import AnswerForm, Cut, Entity, Relation, Retrieval, Step
@@ -191,22 +194,36 @@ class LightRAG:
         whys = _reasons((low, high), level.relations, relations)
         near: list[tuple[str, str]] = []
         nearest: Nearest | None = None
+        cosines: NDArray[np.float32] | None = None
         if self.mode == "mix":
-            # One search for these and for the passages of hubs.
-            nearest = index.nearest_chunks(vector, max(self.chunk_k, NEAREST))
+            # One search for these and for the passages of hubs; where it compares all, for those of all rows.
+            k = max(self.chunk_k, NEAREST)
+            if index.approximates_chunks(k):
+                nearest = index.nearest_chunks(vector, k)
+            else:
+                cosines = index.chunk_scores(vector)
+                nearest = Nearest.of(cosines, k)
             hits = [h for h in nearest.hits(self.chunk_k) if h.score >= self.threshold]
             near = [
                 (c.id, f"cosine {h.score:.3f} with the question")
                 for h, c in zip(hits, index.chunks([h.n for h in hits]), strict=True)
             ]
         of_entities = self._pick_passages(
-            question, [(e, e.name) for e in level.entities], "mentions", (), vector, index, texts, nearest
+            question,
+            [(e, e.name) for e in level.entities],
+            "mentions",
+            (),
+            vector,
+            index,
+            texts,
+            nearest,
+            cosines,
         )
         # The code takes from relations what entities have, so that theirs are the passages that nothing else chose.
         # A ranking of their own tells what relations say; a passage of both is counted once when they are interleaved.
         taken: Collection[str] = () if self.pick == "statements" else {c for c, _ in of_entities}
         of_relations = self._pick_passages(
-            question, [(r, r.id) for r in relations], "states", taken, vector, index, texts
+            question, [(r, r.id) for r in relations], "states", taken, vector, index, texts, nearest, cosines
         )
         streams = (near, of_entities, of_relations)
         linked: dict[str, str] = {}
@@ -291,7 +308,8 @@ class LightRAG:
         vector: Vectors,
         index: Snapshot,
         texts: RowTexts,
-        nearest: Nearest | None = None,
+        nearest: Nearest | None,
+        cosines: NDArray[np.float32] | None,
     ) -> list[tuple[str, str]]:
         """Pick passages of ranked rows (with their names), each with the first row that cites it."""
         if verb == "mentions" and self.pick != "quota":
@@ -312,7 +330,7 @@ class LightRAG:
         said = [row for row, _ in rows] if self.pick == "statements" else []
         names = texts.names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
         ranked = rank_by_statements(
-            question, list(name_of), said, vector, index, names, most=n, asked=texts.asked
+            question, list(name_of), said, vector, index, names, most=n, asked=texts.asked, cosines=cosines
         )
         return [
             (p.chunk, f"{verb} {name_of[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked

@@ -1,7 +1,7 @@
 """Statements that say the reverse of the text cited: a negation on one side only, or an opposite."""
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, pairwise, permutations
 
@@ -136,7 +136,6 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
     language = first_language(shown)
     negation = _negation_in(language)
     is_denial = bool(negation.search(claim))
-    negated = [folded for text in shown for _, folded in _negated_sentences(text, language)]
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
         if len(wanted) < 2:
@@ -146,15 +145,14 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
         if (
             not (is_denial and negation.search(part))
             and not _has_opposite(part)
-            and not any(_has_most(parts, folded) for folded in negated)
+            and not any(_has_negated(parts, text, language) for text in shown)
         ):
             continue
         found = [
             (clause, stems(clause))
             for text in shown
-            for sentence, in_sentence in zip(sentences(text), folded_sentences(text).texts, strict=True)
-            if _has_most(parts, in_sentence)
-            for clause, in_clause in _clauses(sentence)
+            for n in _with_most(parts, text)
+            for clause, in_clause in _clauses(sentences(text)[n])
             if _has_most(parts, in_clause)
         ]
         shares = [len(wanted & there) / len(wanted) for _, there in found]
@@ -176,19 +174,31 @@ def _negation_in(language: str) -> re.Pattern[str]:
 
 def _has_most(parts: Collection[str], folded: str) -> bool:
     """Return whether a folded text has the `roots` of so many words of a clause that it may say the reverse."""
-    return sum([part in folded for part in parts]) >= _MIN_SHARED * len(parts) - _ROUNDING
+    return sum([part in folded for part in parts]) >= _least(parts)
+
+
+def _with_most(parts: Collection[str], text: str) -> list[int]:
+    """Return the positions of the sentences of a text that have so many of the `roots`, ascending."""
+    least = _least(parts)
+    return sorted(n for n, count in folded_sentences(text).counts(parts).items() if count >= least)
+
+
+def _has_negated(parts: Collection[str], text: str, language: str) -> bool:
+    """Return whether a sentence of a text with a negation has so many of the `roots`."""
+    negated = _negated_sentences(text, language)
+    return bool(negated) and any(n in negated for n in _with_most(parts, text))
+
+
+def _least(parts: Collection[str]) -> float:
+    return _MIN_SHARED * len(parts) - _ROUNDING
 
 
 # For patterns as keys, the cache would take longer than for names of languages.
 @lru_cache(maxsize=MAX_TEXTS)
-def _negated_sentences(text: str, language: str) -> tuple[tuple[str, str], ...]:
-    """Return the sentences of a text that have a negation, each with its folded form."""
+def _negated_sentences(text: str, language: str) -> Mapping[int, str]:
+    """Return the sentences of a text that have a negation, by their position."""
     negation = _negation_in(language)
-    return tuple(
-        (sentence, folded)
-        for sentence, folded in zip(sentences(text), folded_sentences(text).texts, strict=True)
-        if negation.search(sentence)
-    )
+    return {n: sentence for n, sentence in enumerate(sentences(text)) if negation.search(sentence)}
 
 
 @lru_cache(maxsize=1_024)
@@ -240,8 +250,11 @@ def _affirms_what_is_denied(claim: str, shown: Sequence[str], language: str) -> 
     affirmed: dict[str, Set[str]] = {}
     denied = set[str]()
     parts_of_words = roots(wanted)
-    for sentence, folded in chain.from_iterable(_negated_sentences(text, language) for text in shown):
-        if any(part in folded for part in parts_of_words):
+    for text in shown:
+        if not (negated := _negated_sentences(text, language)):
+            continue
+        having = frozenset[int]().union(*map(folded_sentences(text).having, parts_of_words))
+        for sentence in (sentence for n, sentence in negated.items() if n in having):
             for part, of_part, left_alone in _denied_words(sentence, language):
                 if not wanted.isdisjoint(of_part) and _implicit(claim) == _implicit(part):
                     affirmed[part] = left_alone

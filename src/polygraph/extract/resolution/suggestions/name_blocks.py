@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from polygraph.arrays import Array
+from polygraph.arrays import Array, pair_numbers
 from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.records import digest
 
@@ -69,11 +69,10 @@ def in_common(names: Sequence[ListedName]) -> dict[int, dict[int, float]]:
         of_clue = np.array(blocks, dtype=np.int64)
         # Positions ascend, so that each pair has one number.
         if n_bearers <= _MAX_BLOCK:
-            first, second = np.triu_indices(n_bearers, 1)
-            some_pairs = of_clue[:, first] * n_names + of_clue[:, second]
+            some_pairs = pair_numbers(of_clue, n_names)
         else:
-            some_pairs = of_clue[:, :-1] * n_names + of_clue[:, 1:]
-        pairs.append(some_pairs.reshape(-1))
+            some_pairs = (of_clue[:, :-1] * n_names + of_clue[:, 1:]).reshape(-1)
+        pairs.append(some_pairs)
         weights.append(np.full(some_pairs.size, _WEIGHTS[kind] / n_bearers**_POWER))
     numbers, inverse = np.unique(np.concatenate(pairs), return_inverse=True)
     # Rounded, since sums depend on the order of their terms.

@@ -157,6 +157,20 @@ def overlap(a: Array, b: Array) -> bool:
     return bool((both[1:] == both[:-1]).any())
 
 
+def pair_numbers(groups: Array, n: int) -> Array:
+    """Return one number for each pair of members of a group: the first times `n` plus the second.
+
+    Args:
+        groups: groups of one size as rows, each with its members ascending and in ``[0, n)``.
+        n: number of possible members.
+
+    >>> pair_numbers(np.array([[1, 2, 5]]), 10).tolist()
+    [12, 15, 25]
+    """
+    first, second = np.triu_indices(groups.shape[1], 1)
+    return np.asarray(groups[:, first].astype(np.int64) * n + groups[:, second]).reshape(-1)
+
+
 def largest(values: Array, k: int) -> Array:
     """Return the positions of the `k` largest values, ascending; of equal values the first.
 

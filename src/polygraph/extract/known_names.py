@@ -116,7 +116,8 @@ class NameFinder:
         small = [word[0].islower() for word in words.written(first, last)]
         if small == [True]:
             self._common.add(words.folded[first])
-        gaps = words.gaps(first, last)
+        # What stands between words is found when it is first asked for, which many passages never need.
+        gaps = words.gaps(first, last) if len(small) > 1 else ()
         return [
             (sole, some)
             for pattern, sole, some in owners

@@ -236,8 +236,13 @@ def _folded_words(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _folded(words: Sequence[str]) -> list[str]:
-    folded = {word: _fold(word) for word in dict.fromkeys(words)}
-    return [folded[word] for word in words]
+    # All in one pass: no word has a line break in it.
+    text = "\n".join(words)
+    folded = text.casefold().split("\n") if text else []
+    # Most texts that are not in ASCII have words in ASCII between dashes and quotation marks.
+    for n in () if text.isascii() else [n for n, word in enumerate(words) if not word.isascii()]:
+        folded[n] = _fold(words[n])
+    return folded
 
 
 def _fold(word: str) -> str:

@@ -339,8 +339,9 @@ def _passages(
     ids = sorted({windows[place] for place in places if place in windows})
     by_id = {window.id: window for window in store.extractions.windows(ids)}
     found = {}
-    for place in places:
-        window = by_id.get(windows.get(place, ""))
+    # The places of one window one after the other, which `around` prepares once.
+    for place in sorted({place for place in places if place in windows}, key=lambda place: windows[place]):
+        window = by_id.get(windows[place])
         if window is not None and (text := around(window.text, place[1])):
             found[place] = f"[{window.fields}] {text}" if window.fields else text
     return found

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
@@ -68,6 +68,8 @@ TABLES = ("entities", "names", "relations", "triples", "merges", "name_pairs", "
 SUMMARY_TABLES = ("summaries", "written_summaries")
 """Tables that the layer `descriptions` consists of."""
 
+_FEW = 2
+"""Strings of a short list."""
 _PAIRS = 400
 """Pairs of ends that are looked up by one statement."""
 _SUMMARY = "(SELECT text FROM summaries WHERE kind = '{kind}' AND n = {row}.n)"
@@ -143,11 +145,11 @@ class GraphTables:
                         n,
                         numbers[r.source],
                         numbers[r.target],
-                        dump(r.predicates),
-                        dump(r.keywords),
+                        _dump_strings(r.predicates),
+                        _dump_strings(r.keywords),
                         descriptions,
                         r.weight,
-                        dump(r.chunks),
+                        _dump_strings(r.chunks),
                     )
                     for n, (r, descriptions) in enumerate(zip(some, self._described(some), strict=True), at)
                 ),
@@ -155,7 +157,7 @@ class GraphTables:
         self._db.insert(
             "triples",
             (
-                (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, dump(t.chunks))
+                (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, _dump_strings(t.chunks))
                 for n, t in enumerate(triples)
             ),
         )
@@ -196,7 +198,16 @@ class GraphTables:
                 numbers[e.id] = n
                 names.extend((normalize_name(name), n) for name in (e.name, *e.aliases))
                 rows.append(
-                    (n, e.id, e.name, e.type, dump(e.aliases), descriptions, dump(e.chunks), e.degree)
+                    (
+                        n,
+                        e.id,
+                        e.name,
+                        e.type,
+                        _dump_strings(e.aliases),
+                        descriptions,
+                        _dump_strings(e.chunks),
+                        e.degree,
+                    )
                 )
             self._db.insert("entities", rows)
         names.sort()
@@ -604,6 +615,17 @@ class GraphTables:
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
         """Return the rows of the triples that have one of some predicates, sorted."""
         return sorted(n for (n,) in self._db.where_in("SELECT n FROM triples WHERE predicate IN", predicates))
+
+
+def _dump_strings(strings: tuple[str, ...]) -> str:
+    """Return strings as JSON."""
+    return _dump_few(strings) if len(strings) <= _FEW else dump(strings)
+
+
+# Many relations and triples rest on one chunk, and have the same predicate.
+@lru_cache(maxsize=4_096)
+def _dump_few(strings: tuple[str, ...]) -> str:
+    return dump(strings)
 
 
 def _written(text: str, written_by: str, chunks: str) -> WrittenSummary:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
@@ -28,15 +29,17 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
     >>> around("Врач больницы имени Боткина.", "больница имени Боткина")
     'Врач больницы имени Боткина.'
     """
-    flat, words = " ".join(text.split()), name.split()
+    flat, words = _on_one_line(text), name.split()
     place = _place(flat, words) if words else None
     if place is None:
         return ""
     first, last = place
     begin, is_cut = 0, False
     if len(flat) > max_chars:
-        begin = max((end.end() for end in _END.finditer(flat, 0, first + 1)), default=0)
-        if last - begin > max_chars * 2 // 3:
+        most = max_chars * 2 // 3
+        # Of a sentence that begins earlier nothing is shown but its end.
+        begin = max((end.end() for end in _END.finditer(flat, max(0, last - most - 2), first + 1)), default=0)
+        if last - begin > most:
             begin, is_cut = flat.find(" ", max(0, first - max_chars // 3)) + 1, True
     end = begin + max_chars
     if end < len(flat):
@@ -44,10 +47,16 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
     return ("… " if is_cut else "") + flat[begin:end] + (" …" if end < len(flat) else "")
 
 
+# Several names of a text are looked for one after the other.
+@lru_cache(maxsize=1)
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _place(flat: str, words: Sequence[str]) -> tuple[int, int] | None:
     """Return where a text on one line first has some words: whole, else in other words, else with other endings."""
     exact = " ".join(words)
-    inflected = " ".join(map(_inflected, words))
+    stems = [word[: max(_SHORTEST_STEM, len(word) - 2)] for word in words]
     if flat.isascii() and exact.isascii():
         # Compiling a pattern takes several times as long as this.
         lower, exact = flat.lower(), exact.lower()
@@ -59,10 +68,12 @@ def _place(flat: str, words: Sequence[str]) -> tuple[int, int] | None:
             at = lower.find(exact, at + 1)
         if first >= 0:
             return first, first + len(exact)
-        patterns = [rf"(?<!\w){inflected}"]
+        if any(stem.lower() not in lower for stem in stems):
+            return None
+        patterns = [rf"(?<!\w){_inflected(stems)}"]
     else:
         escaped = re.escape(exact)
-        patterns = [rf"(?<!\w){escaped}(?!\w)", escaped, rf"(?<!\w){inflected}"]
+        patterns = [rf"(?<!\w){escaped}(?!\w)", escaped, rf"(?<!\w){_inflected(stems)}"]
     found = next((found for each in patterns if (found := re.search(each, flat, re.I))), None)
     return found.span() if found else None
 
@@ -72,6 +83,6 @@ def _is_of_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _inflected(word: str) -> str:
-    """Return a pattern for a word with another ending."""
-    return re.escape(word[: max(_SHORTEST_STEM, len(word) - 2)]) + r"\w{0,4}"
+def _inflected(stems: Sequence[str]) -> str:
+    """Return a pattern for words with other endings."""
+    return " ".join(re.escape(stem) + r"\w{0,4}" for stem in stems)

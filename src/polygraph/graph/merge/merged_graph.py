@@ -423,4 +423,6 @@ def _most_frequent(spelt: Sequence[tuple[int, str]], entity: str) -> str:
 
 
 def _by_frequency(counts: Mapping[str, int]) -> tuple[str, ...]:
+    if len(counts) < 2:  # as of most relations
+        return tuple(counts)
     return tuple(sorted(counts, key=lambda text: (-counts[text], text)))

@@ -95,7 +95,8 @@ class Cluster:
     def context_ids(self) -> Array:
         """Return the numbers of the names that co-occur with it, without its own; ascending."""
         for rows in self._context_rows:
-            self._context_ids = union(self._context_ids, self._table.context_ids(rows))
+            found = self._table.context_ids(rows)
+            self._context_ids = union(self._context_ids, found) if len(self._context_ids) else found
         self._context_rows = ()
         return self._context_ids
 

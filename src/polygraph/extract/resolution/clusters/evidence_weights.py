@@ -1,6 +1,6 @@
 """How much speaks for two clusters being one entity: what they have in common, each with a weight."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from math import log2
 
 from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
@@ -31,15 +31,18 @@ def weigh_evidence(
         listed: whether one window names both. Its names and words are those of both, one entity or not.
         size: mentions of the larger cluster. Much is said of it, some of it by chance the same.
     """
-    offices = (_offices(left) & _offices(right)) - _COURTESY
-    if not offices and _are_officer_and_miss(left, right):
+    ours, theirs = _offices(left), _offices(right)
+    offices = (ours & theirs) - _COURTESY
+    if not offices and (
+        _are_officer_and_miss(left, right, theirs) or _are_officer_and_miss(right, left, ours)
+    ):
         return 0.0, ""
     if offices:
         trade = 3.0
-    elif _is_said_of(left, right):
+    elif _is_said_of(left, right) or _is_said_of(right, left):
         trade = 2.0
     else:
-        trade = 1.5 * bool(_fields(left) & _fields(right))
+        trade = 1.5 * (not _fields(ours).isdisjoint(_fields(theirs)))
     places = (left.within | left.regions) & (right.within | right.regions)
     years = left.years & right.years
     near = bool(left.years and right.years) and min(abs(x - y) for x in left.years for y in right.years) <= 2
@@ -65,26 +68,22 @@ def weigh_evidence(
     return score, "years close to each other" if near else ""
 
 
-def _are_officer_and_miss(a: Attributes, b: Attributes) -> bool:
-    """Return whether one has an office before the name, and the other is called Miss and never by an office."""
-    return any(
-        bool(x.titles - _COURTESY) and bool(y.titles & _UNMARRIED) and not _offices(y) - _COURTESY
-        for x, y in ((a, b), (b, a))
-    )
+def _are_officer_and_miss(a: Attributes, b: Attributes, offices: Set[str]) -> bool:
+    """Return whether `a` has an office before the name, and `b` is called Miss and never by one of its offices."""
+    return not b.titles.isdisjoint(_UNMARRIED) and not a.titles <= _COURTESY and offices <= _COURTESY
 
 
 def _is_said_of(a: Attributes, b: Attributes) -> bool:
-    """Return whether the title of one occurs in what is said of the other."""
-    return any(title[:STEM] in y.words for x, y in ((a, b), (b, a)) for title in x.titles - _COURTESY)
+    """Return whether a title of `a` occurs in what is said of `b`."""
+    return any(title[:STEM] in b.words for title in a.titles if title not in _COURTESY)
 
 
-def _fields(attributes: Attributes) -> frozenset[str]:
+def _fields(offices: Set[str]) -> Set[str]:
     """Return the fields of titles and occupations."""
-    known = (FIELD_OF_OCCUPATION.get(word, "") for word in _offices(attributes))
-    return frozenset(field for field in known if field)
+    return {field for word in offices if (field := FIELD_OF_OCCUPATION.get(word, ""))} if offices else offices
 
 
-def _offices(attributes: Attributes) -> frozenset[str]:
+def _offices(attributes: Attributes) -> Set[str]:
     """Return titles and occupations in English."""
     words = attributes.titles | attributes.occupations
-    return frozenset(TITLE_IN_FULL.get(word, ENGLISH_OCCUPATION.get(word, word)) for word in words)
+    return {TITLE_IN_FULL.get(word, ENGLISH_OCCUPATION.get(word, word)) for word in words} if words else words

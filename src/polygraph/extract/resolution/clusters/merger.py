@@ -179,10 +179,6 @@ class Merger:
             self._apart[larger] |= self._apart.pop(smaller)
         return True
 
-    def same_as(self, base: int) -> int:
-        """Return the number that all base names of one entity share, for the number of a base name."""
-        return int(self._same_as[base])
-
     def _record_same_name(self, base: str, other: str) -> None:
         """Let two base names count as one context name if each has one cluster only."""
         if base == other or len(self.numbers[base]) > 1 or len(self.numbers[other]) > 1:
@@ -236,14 +232,17 @@ class Merger:
 
     def _shared_names(self, a: int, b: int) -> list[int]:
         """Return the numbers of the names that co-occur with two clusters that were not merged into others."""
-        shared = self._context(a) & self._context(b)
+        shared = self.context(a) & self.context(b)
         if not shared:
             return []
         bases = [self.clusters[n].base for n in (a, b)]
         return sorted(shared - {int(self._same_as[bisect_left(self.table.bases, base)]) for base in bases})
 
-    def _context(self, n: int) -> frozenset[int]:
-        """Return the numbers of the names that co-occur with a cluster; all names of one entity have one number."""
+    def context(self, n: int) -> frozenset[int]:
+        """Return the numbers of the names that co-occur with a cluster that was not merged into another.
+
+        All names of one entity have one number.
+        """
         until, found = self._contexts.get(n, (-1, frozenset()))
         if until != self.n_merges:
             # Most have few, and sets of few numbers are faster than sorted arrays.

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from polygraph.arrays import Array
 from polygraph.extract.resolution.clusters.cluster import Cluster
 from polygraph.extract.resolution.disambiguation.doubtful import clusters_by_document, split_doubtful
 from polygraph.extract.resolution.disambiguation.splitting import split_group
@@ -38,27 +39,27 @@ def cluster_by_name(
     splittable = np.array(
         [table.by_model or type_ in _SPLITTABLE_TYPES for type_ in table.types], dtype=np.bool_
     )
-    linked = np.array(sorted(table.apart_rows), dtype=np.int64)
+    is_linked = np.zeros(len(table), dtype=np.bool_)
+    is_linked[list(table.apart_rows)] = True
+    has_linked, has_splittable, has_known = (
+        _any_of_each_name(table, rows)
+        for rows in (is_linked, splittable[table.type], table.attribute_ids >= 0)
+    )
     clusters: list[Cluster] = []
     reasons: dict[str, str] = {}
     doubts: dict[str, str] = {}
-    for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
+    for n, (base, (begin, end)) in enumerate(zip(table.bases, pairwise(table.ends.tolist()), strict=False)):
         group = table.rows[begin:end]
         # A single mention and a name of a thing cannot be split by attributes.
-        compare = (
-            end - begin > 1
-            and splittable[table.type[begin:end]].any()
-            and (table.attribute_ids[begin:end] >= 0).any()
-        )
-        is_linked = bool(np.diff(np.searchsorted(linked, [begin, end]))[0])
+        compare = end - begin > 1 and has_splittable[n] and has_known[n]
         if base in ambiguous:
             clusters += clusters_by_document(base, group, table)
-        elif not compare and not is_linked and not table.constraints:
+        elif not compare and not has_linked[n] and not table.constraints:
             attributes = None if table.by_model else _NO_ATTRIBUTES
             clusters.append(Cluster(base, table, group, attributes, context_rows=group))
         else:
             found, reason = split_group(
-                base, group, table, with_attributes=bool(compare or table.by_model), is_linked=is_linked
+                base, group, table, with_attributes=compare or table.by_model, is_linked=has_linked[n]
             )
             if reason:
                 reasons[base] = reason
@@ -67,3 +68,10 @@ def cluster_by_name(
                 doubts |= {base: doubt} if doubt else {}
             clusters += found
     return clusters, reasons, doubts
+
+
+def _any_of_each_name(table: MentionTable, rows: Array) -> list[bool]:
+    """Return for each base name whether a condition holds for one of its rows."""
+    counts = np.append(0, np.cumsum(rows))[table.ends]
+    found: list[bool] = (np.diff(counts) > 0).tolist()
+    return found

@@ -2,10 +2,11 @@
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from json import loads
 from operator import attrgetter
 from sys import intern
 from typing import Any
+
+from pydantic_core import from_json
 
 from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES, OFFICES, TITLE_FAMILY
 from polygraph.extract.resolution.names.romanize import is_other_script
@@ -253,11 +254,10 @@ class Attributes:
     @classmethod
     def from_json(cls, text: str) -> "Attributes":
         """Read what `to_json` wrote."""
-        known = loads(text)
         # The same few words stand in the attributes of most names.
         values: dict[str, Any] = {
-            f: frozenset(intern(x) if isinstance(x, str) else x for x in v) if isinstance(v, list) else v
-            for f, v in known.items()
+            f: frozenset(v if f == "years" else map(intern, v)) if isinstance(v, list) else v
+            for f, v in from_json(text).items()
         }
         return cls(**values)
 

@@ -49,14 +49,19 @@ class MentionTable:
             len(names) + 1, len(names), dtype=np.int32
         )  # the last one for rows without a base name
         rank[order] = np.arange(len(names))
-        self._context_bases, self._is_context = rank[features["base"]], features["is_context"] != 0
-        """In the order of the features, where the names of one window are adjacent."""
-        self._window_starts = self._starts_of_windows(features["window"])
+        bases = rank[features["base"]]
+        starts = self._starts_of_windows(features["window"])
+        is_context = features["is_context"] != 0
+        is_context &= ~self._frequent_names(bases, is_context)[bases]
+        # In the order of the features, where the names of one window are adjacent.
+        self._context_bases = bases[is_context]
+        self._context_starts = np.append(0, np.cumsum(is_context))[starts]
+        """Where the context names of each window start, then their end."""
         self._context: dict[int, frozenset[str]] = {}
-        self._is_frequent = self._frequent_names()
 
-        self.ends, self._positions = group_order(self._context_bases, len(names) + 1)
+        self.ends, self._positions = group_order(bases, len(names) + 1)
         """Where the rows of each base name start, then the rows without one, then the end of the table."""
+        self._window = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))[self._positions]
         self.rows = np.arange(len(features), dtype=np.int32)
         """All row numbers, ascending; those of one base name may be reordered."""
         self.written = features["written"][self._positions]
@@ -179,7 +184,7 @@ class MentionTable:
 
     def context_names(self, rows: Array) -> list[frozenset[str]]:
         """Return the base names that co-occur in the window of each row, without names that are frequent everywhere."""
-        return [self._context_of(window) for window in self._windows_of(rows).tolist()]
+        return [self._context_of(window) for window in self._window[rows].tolist()]
 
     def _context_of(self, window: int) -> frozenset[str]:
         found = self._context.get(window)
@@ -194,12 +199,12 @@ class MentionTable:
         """Return the context names of rows of one base name, without that name, as ascending numbers."""
         if not len(rows):
             return np.zeros(0, dtype=np.int32)
-        found = self._names_in(distinct(self._windows_of(rows)))
-        return np.asarray(found[found != self._context_bases[self._positions[rows[0]]]])
+        found = self._names_in(distinct(self._window[rows]))
+        return np.asarray(found[found != np.searchsorted(self.ends, rows[0], side="right") - 1])
 
     def windows(self, rows: Array) -> Array:
         """Return the numbers of the windows of rows, ascending."""
-        return distinct(self._windows_of(rows))
+        return distinct(self._window[rows])
 
     # --- building the table -------------------------------------------------------------------------
 
@@ -223,23 +228,24 @@ class MentionTable:
                 found.append((int(row_at[position]), int(row_at[first + other]), link, predicate))
         return sorted(found)
 
-    def _windows_of(self, rows: Array) -> Array:
-        return np.searchsorted(self._window_starts, self._positions[rows], side="right") - 1
-
     def _names_in(self, windows: Array) -> Array:
-        positions, _ = members(self._window_starts, windows)
-        found = distinct(self._context_bases[positions][self._is_context[positions]])
-        return np.asarray(found[~self._is_frequent[found]])
+        starts = self._context_starts
+        if len(windows) == 1:  # as of most names
+            return distinct(self._context_bases[starts[windows[0]] : starts[windows[0] + 1]])
+        return distinct(self._context_bases[members(starts, windows)[0]])
 
-    def _frequent_names(self) -> Array:
-        """Return whether each base name is a context name so often that it tells nothing, by number."""
+    def _frequent_names(self, bases: Array, is_context: Array) -> Array:
+        """Return whether each base name is a context name so often that it tells nothing, by number.
+
+        Args:
+            bases: number of the base name of each row, in the order of the features.
+            is_context: whether that is a context name.
+        """
         n = len(self.documents)
         document = np.repeat(np.arange(n), np.diff(self._offsets))
-        n_named = len(distinct(document[self._context_bases < len(self.bases)]))
-        pairs = distinct(
-            self._context_bases[self._is_context].astype(np.int64) * n + document[self._is_context]
-        )
-        counts = np.bincount(pairs // max(n, 1), minlength=len(self.bases))
+        n_named = len(distinct(document[bases < len(self.bases)]))
+        pairs = distinct(bases[is_context].astype(np.int64) * n + document[is_context])
+        counts = np.bincount(pairs // max(n, 1), minlength=len(self.bases) + 1)
         self.is_common = counts > max(3, _COMMON * n_named)
         """Whether a base name is a context name in several documents, so that sharing it says little; by number."""
         return np.asarray(counts > max(3, _FREQUENT * n_named))

@@ -7,8 +7,11 @@ text together and conflict in nothing.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
-from itertools import combinations, product
+from itertools import combinations, count, product
 
+import numpy as np
+
+from polygraph.arrays import distinct, pair_numbers
 from polygraph.extract.resolution.clusters.merger import Comparison, Merger
 from polygraph.extract.resolution.evidence.attributes import STEM
 from polygraph.extract.resolution.names.romanize import is_other_script
@@ -47,6 +50,45 @@ _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
 
 
+class _Bearers:
+    """The clusters of each name, while none is merged.
+
+    Args:
+        merger: of the clusters.
+    """
+
+    def __init__(self, merger: Merger) -> None:
+        self._merger = merger
+        self.of_name = {base: merger.roots([base]) for base in merger.numbers}
+        """Clusters by base name, ascending."""
+        numbers = {n for some in self.of_name.values() for n in some}
+        self.kind_of = {n: kind_of_type(merger.clusters[n].majority_type()) for n in numbers}
+        self.asked_kinds = {n: asked_kind(merger, n) for n in numbers}
+        kinds = {base: {self.asked_kinds[n] for n in some} - {""} for base, some in self.of_name.items()}
+        self.kinds = {base: frozenset(some) for base, some in kinds.items() if some}
+        """Kinds of the clusters of each base name that has one."""
+        self._have_full_name: dict[int, bool] = {}
+
+    def are_rarely_one(self, x: int, y: int, *, is_other: bool) -> bool:
+        """Return whether two things of which the names are not alike are rarely one.
+
+        They are of two kinds, or, unless of two scripts, places or people with full names.
+        """
+        kind = self.kind_of[x]
+        if kind != self.kind_of[y]:
+            return True
+        if is_other or kind not in ("place", "person"):
+            return False
+        return kind == "place" or (self._has_full_name(x) and self._has_full_name(y))
+
+    def _has_full_name(self, n: int) -> bool:
+        if (found := self._have_full_name.get(n)) is None:
+            table = self._merger.table
+            rows = table.first_of_each_spelling(self._merger.clusters[n].rows)
+            found = self._have_full_name[n] = any(" " in table.base(row) for row in rows)
+        return found
+
+
 def suggest_pairs(merger: Merger) -> None:
     """Leave pairs undecided that no rule compares, and presume those to be one that were parted only to ask."""
     if not merger.table.by_model:
@@ -57,11 +99,8 @@ def suggest_pairs(merger: Merger) -> None:
             if merger.conflict(x, y)[0] in ("", "attributes"):
                 merger.comparisons.append(Comparison(x, y, "presumed", "same name", 0.8, reason))
     _suggest_namesakes(merger)
-    kinds = {
-        base: frozenset(asked_kind(merger, n) for n in numbers) - {""}
-        for base, numbers in merger.numbers.items()
-    }
-    kinds = {base: some for base, some in kinds.items() if some}
+    bearers = _Bearers(merger)
+    kinds = bearers.kinds
     alike = similar_names(kinds, _as_written(merger, kinds))
     n_equal = Counter(base for pair, likeness in alike.items() if likeness == EQUAL for base in pair)
     needed = {
@@ -74,17 +113,16 @@ def suggest_pairs(merger: Merger) -> None:
             needed[a, b] = min(needed[a, b], _ENOUGH[HALF])
     words = {base: frozenset(content_words(base)) for base in kinds}
     foreign = {base for base in kinds if is_other_script(base)}
-    for (a, b), n_shared in _with_shared_context(merger, kinds).items():
+    for a, b in _with_shared_context(merger, bearers, foreign):
         is_other = (a in foreign) != (b in foreign)
         # Names with a word in common were compared.
-        is_unlike = (a, b) in alike or words[a].isdisjoint(words[b])
-        if is_other or (n_shared > 1 and is_unlike):
+        if is_other or (a, b) in alike or words[a].isdisjoint(words[b]):
             least = _OTHER_SCRIPT if is_other else _UNLIKE
             needed[a, b] = min(least, needed.get((a, b), least))
-    described = _with_name_described(merger, kinds)
+    described = _with_name_described(merger, bearers)
     needed |= {pair: min(needed.get(pair, _ENOUGH[HALF]), _ENOUGH[HALF]) for pair in described}
     suggest_from_texts(merger, alike)
-    found = _fitting(merger, needed, alike, described)
+    found = _fitting(merger, bearers, needed, alike, described)
     best: dict[int, tuple[float, tuple[int, int]]] = {}
     for pair, (surplus, _, _) in found.items():
         for n in pair:
@@ -102,6 +140,7 @@ def suggest_pairs(merger: Merger) -> None:
 
 def _fitting(
     merger: Merger,
+    bearers: _Bearers,
     needed: Mapping[tuple[str, str], float],
     alike: Mapping[tuple[str, str], float],
     described: Set[tuple[str, str]],
@@ -110,6 +149,7 @@ def _fitting(
 
     Args:
         merger: of the clusters.
+        bearers: the same by name.
         needed: by pair of names.
         alike: how alike names are.
         described: names of which one is described with the words of the other.
@@ -118,22 +158,23 @@ def _fitting(
         For each pair its rank, the evidence that was needed, and the evidence for readers.
     """
     found: dict[tuple[int, int], tuple[float, float, str]] = {}
+    asked_kinds = bearers.asked_kinds
     for names, least in needed.items():
-        for x, y in product(merger.roots([names[0]]), merger.roots([names[1]])):
-            if x == y or merger.side_by_side(x, y) or asked_kind(merger, x) != asked_kind(merger, y):
+        is_other = least == _OTHER_SCRIPT
+        is_unlike = names not in alike and names not in described
+        for x, y in product(bearers.of_name[names[0]], bearers.of_name[names[1]]):
+            if (
+                x == y
+                or asked_kinds[x] != asked_kinds[y]
+                or (is_unlike and bearers.are_rarely_one(x, y, is_other=is_other))
+                or merger.side_by_side(x, y)
+            ):
                 continue
             strength, text = merger.evidence(x, y, listed=False)
             strength += _SUFFIX * _of_one_generation(merger, x, y)
             if names in described:
                 strength, text = strength + _DESCRIBED, text or "the name of one in what is said of the other"
-            is_other = least == _OTHER_SCRIPT
-            is_unlike = names not in alike and names not in described
-            if (
-                strength < least
-                or (is_unlike and _rarely_one(merger, x, y, is_other=is_other))
-                or merger.conflict(x, y)[0]
-                or merger.given_names_conflict(x, y)
-            ):
+            if strength < least or merger.conflict(x, y)[0] or merger.given_names_conflict(x, y):
                 continue
             pair = (min(x, y), max(x, y))
             rank = strength - least + _LIKENESS * alike.get(names, 0.0)
@@ -141,13 +182,13 @@ def _fitting(
     return found
 
 
-def _with_name_described(merger: Merger, kinds: Mapping[str, Set[str]]) -> set[tuple[str, str]]:
+def _with_name_described(merger: Merger, bearers: _Bearers) -> set[tuple[str, str]]:
     """Return names of one kind where one is described with all words of the other, two or more of them."""
     described: dict[str, set[str]] = defaultdict(set)
+    kinds = bearers.kinds
     for base in kinds:
-        for n in () if is_general_noun(base) else merger.numbers[base]:
-            cluster = merger.clusters[merger.root(n)]
-            for word in cluster.attributes.words if kind_of_type(cluster.majority_type()) != "place" else ():
+        for n in () if is_general_noun(base) else bearers.of_name[base]:
+            for word in merger.clusters[n].attributes.words if bearers.kind_of[n] != "place" else ():
                 described[word].add(base)
     found = set()
     for base in sorted(kinds):
@@ -181,27 +222,6 @@ def _suggest_namesakes(merger: Merger) -> None:
                 merger.leave_undecided(x, y, "same name", f"{text}; {reason}")
 
 
-def _rarely_one(merger: Merger, x: int, y: int, *, is_other: bool) -> bool:
-    """Return whether two things of which the names are not alike are rarely one.
-
-    They are of two kinds, or, unless of two scripts, places or people with full names.
-    """
-    table = merger.table
-    kinds = {kind_of_type(merger.clusters[merger.root(n)].majority_type()) for n in (x, y)}
-    return (
-        len(kinds) > 1
-        or (not is_other and kinds == {"place"})
-        or (
-            not is_other
-            and kinds == {"person"}
-            and all(
-                any(" " in table.base(row) for row in table.first_of_each_spelling(merger.clusters[n].rows))
-                for n in (x, y)
-            )
-        )
-    )
-
-
 def _as_written(merger: Merger, bases: Iterable[str]) -> dict[str, str]:
     table = merger.table
     return {
@@ -210,20 +230,35 @@ def _as_written(merger: Merger, bases: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _with_shared_context(merger: Merger, kinds: Mapping[str, Set[str]]) -> Counter[tuple[str, str]]:
-    """Count the context names and the rare words of descriptions that two names of one kind have in common."""
-    bearers: dict[int | str, set[str]] = defaultdict(set)
-    for base in kinds:
-        for n in merger.numbers[base]:
-            cluster = merger.clusters[merger.root(n)]
-            if cluster.is_lower_case():
-                continue
-            for context in cluster.context_ids().tolist():
-                bearers[merger.same_as(context)].add(base)
-            for word in cluster.attributes.words:
-                bearers[word].add(base)
-    pairs: Counter[tuple[str, str]] = Counter()
-    for names in bearers.values():
-        if 1 < len(names) <= _MAX_BLOCK:
-            pairs.update(pair for pair in combinations(sorted(names), 2) if kinds[pair[0]] & kinds[pair[1]])
-    return pairs
+def _with_shared_context(merger: Merger, bearers: _Bearers, foreign: Set[str]) -> list[tuple[str, str]]:
+    """Return the names of one kind that have context names and rare words of descriptions in common.
+
+    Two of these, or one where one name alone is of another script.
+    """
+    bases = sorted(bearers.kinds)
+    n_bases = max(len(bases), 1)
+    numbers = defaultdict[str, int](count(len(merger.table.bases)).__next__)
+    """Of words, behind those of context names."""
+    shared: list[int] = []
+    ends = [0]
+    for base in bases:
+        for n in bearers.of_name[base]:
+            cluster = merger.clusters[n]
+            if not cluster.is_lower_case():
+                shared += merger.context(n)
+                shared += map(numbers.__getitem__, cluster.attributes.words)
+        ends.append(len(shared))
+    keys = np.array(shared, dtype=np.int64) * n_bases + np.repeat(np.arange(len(bases)), np.diff(ends))
+    keys = distinct(keys)
+    begins = np.flatnonzero(np.diff(keys // n_bases, prepend=-1))
+    sizes, names = np.diff(begins, append=len(keys)), keys % n_bases
+    pairs = [
+        pair_numbers(names[begins[sizes == size][:, None] + np.arange(size)], n_bases)
+        for size in range(2, _MAX_BLOCK + 1)
+    ]
+    found, counts = np.unique(np.concatenate(pairs), return_counts=True)
+    is_foreign = np.array([base in foreign for base in bases], dtype=np.bool_)
+    first, second = found // n_bases, found % n_bases
+    kept = (counts > 1) | (is_foreign[first] != is_foreign[second])
+    chosen = ((bases[a], bases[b]) for a, b in zip(first[kept].tolist(), second[kept].tolist(), strict=True))
+    return [(a, b) for a, b in chosen if bearers.kinds[a] & bearers.kinds[b]]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from polygraph.arrays import Array
+from polygraph.arrays import Array, pair_numbers
 from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.records import digest
 
@@ -69,20 +69,21 @@ def in_common(names: Sequence[ListedName]) -> dict[int, dict[int, float]]:
         of_clue = np.array(blocks, dtype=np.int64)
         # Positions ascend, so that each pair has one number.
         if n_bearers <= _MAX_BLOCK:
-            first, second = np.triu_indices(n_bearers, 1)
-            some_pairs = of_clue[:, first] * n_names + of_clue[:, second]
+            some_pairs = pair_numbers(of_clue, n_names)
         else:
-            some_pairs = of_clue[:, :-1] * n_names + of_clue[:, 1:]
-        pairs.append(some_pairs.reshape(-1))
+            some_pairs = (of_clue[:, :-1] * n_names + of_clue[:, 1:]).reshape(-1)
+        pairs.append(some_pairs)
         weights.append(np.full(some_pairs.size, _WEIGHTS[kind] / n_bearers**_POWER))
     numbers, inverse = np.unique(np.concatenate(pairs), return_inverse=True)
     # Rounded, since sums depend on the order of their terms.
     sums = np.round(np.bincount(inverse, np.concatenate(weights), minlength=len(numbers)), 6)
     found: dict[int, dict[int, float]] = {n: {} for n in range(n_names)}
     positions = list(found)  # each number once, not once for every pair
-    for n in _nearest(numbers // n_names, numbers % n_names, sums).tolist():
-        a, b = divmod(int(numbers[n]), n_names)
-        found[a][positions[b]] = found[b][positions[a]] = float(sums[n])
+    near = _nearest(numbers // n_names, numbers % n_names, sums)
+    kept = numbers[near]
+    of_kept = zip((kept // n_names).tolist(), (kept % n_names).tolist(), sums[near].tolist(), strict=True)
+    for a, b, amount in of_kept:
+        found[a][positions[b]] = found[b][positions[a]] = amount
     return found
 
 
@@ -101,37 +102,42 @@ def _joined(n_names: int, between: dict[int, dict[int, float]], max_list: int) -
     Args:
         n_names: names to join.
         between: what each has in common with others; used up.
-        max_list: names of one list at most.
+        max_list: names of one list at most, two or more.
     """
     lists = {n: [n] for n in range(n_names)}
+    sizes = dict.fromkeys(lists, 1)
+    # The best pair of each list: its mean, negative, both lists, and the list and the size that both had then. It is
+    # out of date once the other list has changed, but every change of a list adds its new best pair, so that the first
+    # pair that is up to date is the best of all.
+    waiting: list[tuple[float, int, int, int, int, int]] = []
 
-    def best(a: int) -> tuple[float, int, int] | None:
-        """Return the pair to join first of those with a list."""
-        size = len(lists[a])
-        pairs = [
-            (-amount / (size * len(lists[c])), a, c) if a < c else (-amount / (size * len(lists[c])), c, a)
-            for c, amount in between[a].items()
-            if size + len(lists[c]) <= max_list
-        ]
-        return min(pairs, default=None)
+    def add_best(a: int) -> None:
+        """Add the pair to join first of those with a list."""
+        size = sizes[a]
+        pairs = [(-amount / (size * sizes[c]), c) for c, amount in between[a].items()]
+        if pairs:
+            mean, c = min(pairs)
+            heapq.heappush(waiting, (mean, min(a, c), max(a, c), a, size, sizes[c]))
 
-    # The best pair of each list. It may be out of date once the other list has changed, but every change of a list adds
-    # its new best pair, so that the first pair that is up to date is the best of all.
-    waiting = [(pair, a) for a in lists if (pair := best(a)) is not None]
-    heapq.heapify(waiting)
+    for a in lists:
+        add_best(a)
     while waiting:
-        pair, owner = heapq.heappop(waiting)
-        now = best(owner) if owner in lists else None
-        if now is not None and now == pair:
-            _, owner, other = pair
-            lists[owner] += lists.pop(other)
-            for c, amount in between.pop(other).items():
-                del between[c][other]
-                if c != owner:
-                    between[owner][c] = between[c][owner] = between[owner].get(c, 0.0) + amount
-            now = best(owner)
-        if now is not None:
-            heapq.heappush(waiting, (now, owner))
+        _, first, second, owner, size, size_of_other = heapq.heappop(waiting)
+        if sizes[owner] != size:
+            continue  # its best pair was added when it changed
+        if sizes[second if owner == first else first] == size_of_other:
+            lists[first] += lists.pop(second)
+            sizes[first], sizes[second] = len(lists[first]), 0
+            of_first = between[first]
+            for c, amount in between.pop(second).items():
+                del between[c][second]
+                if c != first:
+                    of_first[c] = between[c][first] = of_first.get(c, 0.0) + amount
+            # What is too large now stays so.
+            for c in [c for c in of_first if sizes[first] + sizes[c] > max_list]:
+                del of_first[c], between[c][first]
+            owner = first
+        add_best(owner)
     return list(lists.values())
 
 

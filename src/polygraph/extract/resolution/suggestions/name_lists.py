@@ -70,7 +70,7 @@ def _listed(merger: Merger, n: int) -> ListedName:
     first_in: dict[int, int] = {}
     for row, document in zip(rows.tolist(), table.document(rows).tolist(), strict=True):
         first_in.setdefault(document, row)
-    context = {table.bases[merger.same_as(number)] for number in cluster.context_ids().tolist()}
+    context = {table.bases[number] for number in merger.context(n)}
     bases = sorted({table.base(row) for row in table.first_of_each_spelling(rows)})
     clues = [f"word {word}" for word in sorted(cluster.attributes.words)]
     clues += [f"name {name}" for name in sorted(context | set(bases))]

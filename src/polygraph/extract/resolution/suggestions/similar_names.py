@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import combinations
 
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
@@ -98,6 +99,8 @@ def similar_names(kinds: Mapping[str, Set[str]], written: Mapping[str, str]) -> 
     return {pair: likeness for pair, likeness in sorted(found.items()) if likeness}
 
 
+# Several rules compare the same names.
+@lru_cache(maxsize=8_192)
 def content_words(base: str) -> tuple[str, ...]:
     """Return the words of a name that say something, folded, without its legal form, ordinals as numbers.
 

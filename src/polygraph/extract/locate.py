@@ -91,7 +91,7 @@ class ChunkMap:
 
 
 class Locator:
-    r"""Finds names in one window; the words of the text are indexed once for all names.
+    r"""Finds names in one window.
 
     A name matches where its words occur in sequence, in any case, with the same punctuation and any white space between
     them, including line breaks. Words are compared whole, so ``Ann`` does not match ``Annual``; a possessive ending
@@ -150,7 +150,7 @@ class Locator:
 
 
 class _WordIndex:
-    """The words of any text."""
+    """The words of any text, found once for all names."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from string import ascii_letters, digits
 
 from polygraph.records import Span, Window
@@ -91,7 +91,7 @@ class ChunkMap:
 
 
 class Locator:
-    r"""Finds names in one window; the words of the text are indexed once for all names.
+    r"""Finds names in one window.
 
     A name matches where its words occur in sequence, in any case, with the same punctuation and any white space between
     them, including line breaks. Words are compared whole, so ``Ann`` does not match ``Annual``; a possessive ending
@@ -112,23 +112,7 @@ class Locator:
     def __init__(self, window: Window) -> None:
         self._text = window.text
         self._map = ChunkMap(window)
-        self._plain = _PlainText(window.text) if window.text.isascii() else None
-
-    # Most names of a text in ASCII are found without the index of its words.
-    @cached_property
-    def _spans(self) -> list[tuple[int, int]]:
-        return _word_spans(self._text)
-
-    @cached_property
-    def _words(self) -> list[str]:
-        return _folded_words(self._text, self._spans)
-
-    @cached_property
-    def _word_indices(self) -> Mapping[str, list[int]]:
-        indices: defaultdict[str, list[int]] = defaultdict(list)
-        for i, word in enumerate(self._words):
-            indices[word].append(i)
-        return indices
+        self._words = _PlainText(window.text) if _is_plain(window.text) else _WordIndex(window.text)
 
     def locate(self, name: str) -> tuple[Span, ...]:
         """Return the spans of a name in order, bounded as in `ChunkMap.spans`; empty if there is no match."""
@@ -136,31 +120,21 @@ class Locator:
 
     def _find(self, name: str) -> list[tuple[int, int]]:
         text = _without_possessive(name.strip())
-        if self._plain is not None and _PLAIN_NAME.fullmatch(text) and (known := self._plain.find(text)):
-            return known
-        words = [(text[start:end], start, end) for start, end in _word_spans(text)]
+        if _PLAIN_NAME.fullmatch(text):
+            words = text.split(" ")
+            gaps = [""] * (len(words) - 1)
+        else:
+            spans = _word_spans(text)
+            words = [text[start:end] for start, end in spans]
+            gaps = [_gap(text[a:b]) for (_, a), (b, _) in pairwise(spans)]
         if not words:
             return []
-        keys = [_fold(w) for w, _, _ in words]
-        gaps = [_gap(text[a:b]) for (_, _, a), (_, b, _) in pairwise(words)]
-        found = self._match(keys, gaps)
-        if not found and len(keys) > 1 and keys[0] in DETERMINERS:
-            found = self._match(keys[1:], gaps[1:])
-        if not found:
-            found = self._by_rarest([w for w, _, _ in words])
-        return found
-
-    def _match(self, keys: list[str], gaps: list[str]) -> list[tuple[int, int]]:
-        # Start from the rarest word, so that the cost does not depend on common words.
-        rarest = min(range(len(keys)), key=lambda i: len(self._word_indices.get(keys[i], ())))
-        n, text, found = len(keys), self._text, []
-        for index in self._word_indices.get(keys[rarest], ()):
-            first = index - rarest
-            if first < 0 or self._words[first : first + n] != keys:
-                continue
-            spans = self._spans[first : first + n]
-            if all(_gap(text[spans[i][1] : spans[i + 1][0]]) == gaps[i] for i in range(n - 1)):
-                found.append((spans[0][0], spans[-1][1]))
+        keys = [_fold(word) for word in words]
+        found = self._words.find(keys, gaps)
+        if not found and len(keys) > 1:
+            if keys[0] in DETERMINERS:
+                found = self._words.find(keys[1:], gaps[1:])
+            found = found or self._by_rarest(words)
         return found
 
     def _by_rarest(self, words: list[str]) -> list[tuple[int, int]]:
@@ -169,18 +143,90 @@ class Locator:
         for word in words:
             if len(word) < 3 or not word[0].isupper():
                 continue
-            spans = [self._spans[i] for i in self._word_indices.get(_fold(word), ())]
-            spans = [s for s in spans if self._text[s[0]].isupper()]
+            spans = [s for s in self._words.find([_fold(word)], []) if self._text[s[0]].isupper()]
             if spans and (not best or len(spans) <= len(best)):
                 best = spans
         return best
 
 
-class _PlainText:
-    """A text in ASCII, in lower case and with one space for each run of white space."""
+class _WordIndex:
+    """The words of any text, found once for all names."""
 
     def __init__(self, text: str) -> None:
-        lower, pieces = text.lower(), list[str]()
+        self._text = text
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        return _word_spans(self._text)
+
+    @cached_property
+    def _folded(self) -> list[str]:
+        return _folded([self._text[start:end] for start, end in self._spans])
+
+    @cached_property
+    def _indices(self) -> Mapping[str, list[int]]:
+        indices: defaultdict[str, list[int]] = defaultdict(list)
+        for i, word in enumerate(self._folded):
+            indices[word].append(i)
+        return indices
+
+    def find(self, keys: Sequence[str], gaps: Sequence[str]) -> list[tuple[int, int]]:
+        """Return the spans where words occur in sequence with what stands between them, in order."""
+        # Start from the rarest word, so that the cost does not depend on common words.
+        rarest = min(range(len(keys)), key=lambda i: len(self._indices.get(keys[i], ())))
+        n, text, found = len(keys), self._text, []
+        for index in self._indices.get(keys[rarest], ()):
+            first = index - rarest
+            if first < 0 or self._folded[first : first + n] != keys:
+                continue
+            spans = self._spans[first : first + n]
+            if all(_gap(text[spans[i][1] : spans[i + 1][0]]) == gaps[i] for i in range(n - 1)):
+                found.append((spans[0][0], spans[-1][1]))
+        return found
+
+
+class _PlainText:
+    """A text whose words can be looked for without finding all of them first (see `_is_plain`)."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._lower = text, text.lower()
+
+    @cached_property
+    def _one_line(self) -> "_OneLine":
+        return _OneLine(self._text, self._lower)
+
+    def find(self, keys: Sequence[str], gaps: Sequence[str]) -> list[tuple[int, int]]:
+        """Return the spans where words occur in sequence with what stands between them, in order."""
+        # Folding a name may give what is no word, such as a fraction.
+        if not all(_PLAIN_WORD.fullmatch(key) for key in keys) or not all(key in self._lower for key in keys):
+            return []
+        if len(keys) == 1:
+            return _whole_words(keys[0], self._lower)
+        if not any(gaps):
+            return self._one_line.find(" ".join(keys))
+        found = []
+        for start, at in _whole_words(keys[0], self._lower):
+            end = at
+            for key, gap in zip(keys[1:], gaps, strict=True):
+                word = _PLAIN_WORD.search(self._lower, end)
+                if word is None or word[0] != key or _gap(self._text[end : word.start()]) != gap:
+                    break
+                end = word.end()
+            else:
+                found.append((start, end))
+        return found
+
+
+class _OneLine:
+    """A text with one space for each run of white space.
+
+    Args:
+        text: as written.
+        lower: in lower case, of the same length.
+    """
+
+    def __init__(self, text: str, lower: str) -> None:
+        pieces = list[str]()
         self._begins, self._origins = [0], [0]
         """Where each piece of the text without longer white space begins, here and in the text as it was."""
         for white in _LONG_SPACE.finditer(text):
@@ -189,16 +235,9 @@ class _PlainText:
             self._origins.append(white.end())
         self._text = " ".join([*pieces, lower[self._origins[-1] :]])
 
-    def find(self, name: str) -> list[tuple[int, int]]:
-        """Return the spans where words occur in sequence, given with one space between them, in order."""
-        name, text = name.lower(), self._text
-        found, at = [], text.find(name)
-        while at >= 0:
-            end = at + len(name)
-            if not ((at and _is_of_word(text[at - 1])) or _is_of_word(text[end : end + 1])):
-                found.append(self._origin(at, end))
-            at = text.find(name, at + 1)
-        return found
+    def find(self, words: str) -> list[tuple[int, int]]:
+        """Return the spans in the text as it was where words occur, given with one space between them, in order."""
+        return [self._origin(start, end) for start, end in _whole_words(words, self._text)]
 
     def _origin(self, start: int, end: int) -> tuple[int, int]:
         """Return where the characters ``start .. end - 1`` stand in the text as it was."""
@@ -208,9 +247,39 @@ class _PlainText:
         return origins[first] + start - begins[first], origins[last] + end - begins[last]
 
 
+def _whole_words(wanted: str, text: str) -> list[tuple[int, int]]:
+    """Return the spans of some words in a text that are not part of longer words, in order."""
+    found, at = [], text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not ((at and _is_of_word(text[at - 1])) or _is_of_word(text[end : end + 1])):
+            found.append((at, end))
+        at = text.find(wanted, at + 1)
+    return found
+
+
 _PLAIN_NAME = re.compile(r"\w+(?: \w+)*", re.ASCII)
 _LONG_SPACE = re.compile(r"\s(?:(?<=[^\S ])\s*|\s+)")
 """White space other than one space; a pattern that begins with one character is looked for much faster."""
+_PLAIN_WORD = re.compile(r"\w+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether the words of a text are runs of letters, digits and underscores, and fold to their lower case."""
+    return text.isascii() or _plain_characters().issuperset(_NOT_ASCII.findall(text))
+
+
+@cache
+def _plain_characters() -> frozenset[str]:
+    """Return the characters outside of ASCII that a plain text may have, from the alphabets and marks of Europe."""
+    of_others = re.compile(f"[{_UNSPACED}{_COMBINING}]")
+    blocks = (range(0x80, 0x300), range(0x400, 0x530), range(0x2000, 0x2300))
+    return frozenset(
+        c
+        for c in map(chr, chain.from_iterable(blocks))
+        if not of_others.match(c) and c.lower() == (_fold(c) if _is_of_word(c) else c) and len(c.lower()) == 1
+    )
 
 
 def _is_of_word(character: str) -> bool:
@@ -226,13 +295,6 @@ def _word() -> re.Pattern[str]:
 def _word_spans(text: str) -> list[tuple[int, int]]:
     pattern = _ASCII_WORD if text.isascii() else _word()
     return [match.span() for match in pattern.finditer(text)]
-
-
-def _folded_words(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
-    if text.isascii():
-        lower = text.lower()
-        return [lower[start:end] for start, end in spans]
-    return _folded([text[start:end] for start, end in spans])
 
 
 def _folded(words: Sequence[str]) -> list[str]:

@@ -33,6 +33,28 @@ STOP_WORDS = frozenset(_STOP.split())
 """English words that say nothing about the content of a question."""
 
 
+def memory_of_words(function: Callable[[str], str], most: int) -> Callable[[str], str]:
+    """Return a function that remembers what another one returns, in half of the time of `lru_cache`.
+
+    Args:
+        function: of a word; returns a word.
+        most: words that are remembered; then all are forgotten.
+
+    >>> upper = memory_of_words(str.upper, 1)
+    >>> [upper(word) for word in ("tide", "tide", "ebb")]
+    ['TIDE', 'TIDE', 'EBB']
+    """
+
+    class Known(dict[str, str]):
+        def __missing__(self, word: str) -> str:
+            if len(self) >= most:
+                self.clear()
+            found = self[word] = function(word)
+            return found
+
+    return Known().__getitem__
+
+
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """Strip the most common English endings, so that the forms of a word are equal.
@@ -110,7 +132,7 @@ def content_stem_set(text: str) -> frozenset[str]:
     >>> sorted(content_stem_set("What changes Scrooge's mind?"))
     ['chang', 'mind', 'scroog']
     """
-    return frozenset(map(_content_stem, frozenset(_words_of(text)))) - _NO_STEM
+    return frozenset(map(_content_stem, _words_of(text))) - _NO_STEM
 
 
 _NO_STEM = frozenset([""])
@@ -259,17 +281,18 @@ def _begins_word(text: str, at: int) -> bool:
 # The same passages are looked at for many claims and many questions.
 @lru_cache(maxsize=4_096)
 def _content_stems(text: str) -> tuple[str, ...]:
-    # Most words of a text recur, so that the distinct ones are taken first.
-    found = dict.fromkeys(map(_content_stem, dict.fromkeys(_words_of(text))))
+    found = dict.fromkeys(map(_content_stem, _words_of(text)))
     found.pop("", None)
     return tuple(found)
 
 
-@lru_cache(maxsize=32_768)
-def _content_stem(word: str) -> str:
+def _stem_of_content(word: str) -> str:
     """Return the stem of a word in lower case, or an empty string for a stop word."""
     word = _without_possessive(word)
     return "" if word in STOP_WORDS else stem(word)
+
+
+_content_stem = memory_of_words(_stem_of_content, 32_768)
 
 
 def phrases(text: str) -> list[tuple[str, bool]]:

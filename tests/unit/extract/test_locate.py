@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,12 +121,19 @@ def test_a_name_that_stands_in_the_text_is_found_there(words: list[str]):
     assert (2, 2 + len(name)) in {(s.start, s.end) for s in Locator(window).locate(name)}
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(
-    st.text(alphabet="abB_1  \n\t.'", max_size=40),
-    st.text(alphabet="aB_1 '.", max_size=6),
+    st.text(alphabet="abB_1éЖ’—\u00a0  \n\t.'", max_size=40),
+    st.text(alphabet="aB_1É½’ '.", max_size=6),
 )
-def test_words_of_a_text_in_ascii_are_found_as_in_any_other(text: str, name: str):
-    # A letter at the end, which is no part of any match, keeps the text from being in ASCII.
-    other = Locator(window_of(f"{text} é")).locate(name)
+def test_words_of_a_plain_text_are_found_as_in_any_other(text: str, name: str):
+    # A letter at the end, which is no part of any match and folds to two, keeps the text from being plain.
+    other = Locator(window_of(f"{text} ß")).locate(name)
     assert Locator(window_of(f"{text} e")).locate(name) == other
+
+
+@pytest.mark.parametrize("text", ["the ½ mile", "the ﬁsh", "the İzmir coast", "the Straße"])
+def test_words_that_fold_to_other_letters_are_found(text: str):
+    word = text.split()[1]
+    assert found(word, window_of(text)) == [word]
+    assert found(word.casefold(), window_of(text)) == [word]

@@ -5,7 +5,7 @@ Only the noun phrase at its beginning says what the entity is; names and trades 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -40,7 +40,7 @@ from polygraph.extract.resolution.vocabulary.kinds import (
 from polygraph.extract.resolution.vocabulary.regions import COUNTRY_OF_ADJECTIVE
 from polygraph.text.language import FUNCTION_WORDS
 from polygraph.text.normalize import normalize_name
-from polygraph.text.words import ascii_splitter
+from polygraph.text.words import ascii_splitter, memory_of_words
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-’'.&][^\W_]+)*|[,;:.()]")
 _COPULAS = [
@@ -203,10 +203,7 @@ def describe(name: NameParts, written: str, type_: str, description: str) -> Att
             f"({name.apposition}) {text}" if name.apposition else text,
             is_person=found.kind == "person",
         )
-    # The stems of the name say nothing of it.
-    words = name.words
-    stems = dict.fromkeys([stem for word, stem in read.long_words if word not in words])
-    found.words = frozenset(stems if len(stems) <= _STEMS else islice(stems, _STEMS))
+    found.words = frozenset(_first_stems(read, name.words))
     if name.titles:
         found.words |= {title[:STEM] for title in name.titles - MALE_TITLES - FEMALE_TITLES}
     return found
@@ -220,15 +217,20 @@ class _Text:
     head: tuple[str, ...]
     """Words of the noun phrase at its beginning."""
     has_year: bool
-    long_words: tuple[tuple[str, str], ...]
-    """Words that say something, each once, with their stems."""
+    words: Sequence[str]
+    """Case-folded."""
+    of_others: Set[str]
+    """Those that are said of others."""
 
 
 # A sentence describes every name in it.
 @lru_cache(maxsize=256)
 def _read(description: str) -> _Text:
     text = " ".join(description.split())[:_MAX_CHARS]
-    return _Text(text, tuple(_head(text)), HAS_YEAR.search(text) is not None, _long_words(text))
+    folded = text.casefold()
+    words: list[str] = _ascii_words(folded) if folded.isascii() else _LETTERS.findall(folded)
+    of_others = frozenset[str]() if _HAS_TRADE.isdisjoint(words) else _said_of_others(text)
+    return _Text(text, tuple(_head(text)), HAS_YEAR.search(text) is not None, words, of_others)
 
 
 def _describe_person(found: Attributes, name: NameParts, head: list[str], text: str, *, sure: bool) -> None:
@@ -362,25 +364,36 @@ def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
     found.years = frozenset(sorted(years)[:4])
 
 
-def _long_words(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the longer words of a description with their stems, without general words and those said of others.
+def _said_of_others(text: str) -> frozenset[str]:
+    """Return the trades and titles in a description that are those of others.
 
-    >>> _long_words("Inspector of harbours, sister of the coxswain; harbours.")
-    (('inspector', 'inspec'), ('harbours', 'harbou'), ('sister', 'sister'))
-    >>> _long_words("Coxswain's clerk")
-    (('clerk', 'clerk'),)
+    >>> sorted(_said_of_others("Inspector of harbours, sister of the coxswain"))
+    ['coxswain']
+    >>> sorted(_said_of_others("Coxswain's clerk")), sorted(_said_of_others("Sister of the winter"))
+    (['coxswain'], [])
     """
-    folded = text.casefold()
-    words: list[str] = _ascii_words(folded) if folded.isascii() else _LETTERS.findall(folded)
-    of_others = set[str]()
-    if not _HAS_TRADE.isdisjoint(words):
-        of_others = {word.casefold() for match in _OF_OTHERS.findall(text) for word in match}
-        of_others &= _HAS_TRADE  # ``Sister of the inspector`` is none
-    stems = {word: stem for word in words if (stem := _stem(word)) and word not in of_others}
-    return tuple(stems.items())
+    return _HAS_TRADE & {word.casefold() for match in _OF_OTHERS.findall(text) for word in match}
 
 
-@lru_cache(maxsize=4_096)
-def _stem(word: str) -> str:
+def _first_stems(read: _Text, name: Collection[str]) -> Iterable[str]:
+    """Return the stems of the first words that say something, each once.
+
+    Args:
+        read: a description.
+        name: words of the name that it describes, which say nothing of it.
+    """
+    stems: dict[str, None] = {}
+    for word in read.words:
+        if (stem := _stem(word)) and word not in name and word not in read.of_others:
+            stems[stem] = None
+            if len(stems) == _STEMS:
+                break
+    return stems
+
+
+def _stem_of(word: str) -> str:
     """Return the stem of a case-folded word, or an empty string for a short or general one."""
     return "" if len(word) < _SHORTEST or word in _GENERAL_WORDS else fold(word)[:STEM]
+
+
+_stem = memory_of_words(_stem_of, 4_096)

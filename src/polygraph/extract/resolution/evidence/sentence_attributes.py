@@ -1,6 +1,7 @@
 """Attributes from a sentence of the text that mentions the name, as an extractor without a model gives it."""
 
 import re
+from functools import lru_cache
 
 from polygraph.extract.lexicon import (
     OCCUPATIONS,
@@ -127,6 +128,8 @@ def _last_word(text: str) -> str:
     return words[-1] if words else ""
 
 
+# The words before and after names, and those that begin descriptions, recur.
+@lru_cache(maxsize=4_096)
 def occupation(word: str) -> str:
     """Return the word without punctuation if it names an occupation, else an empty string.
 

@@ -10,21 +10,24 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from typer import Typer
+from typer.main import get_command
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("polygraph", deadline=None)
 settings.load_profile("polygraph")
 
-# Importing the tests makes millions of objects that stay: the garbage collector need not visit them, then or later.
+# Importing the tests makes millions of objects that stay: the garbage collector need not visit them meanwhile. They are
+# not frozen afterwards: each build counts what is frozen, and a million objects take longer than a small index.
 gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    gc.freeze()
     gc.enable()
 
 
@@ -119,6 +122,12 @@ def write_files() -> Callable[[Path, Mapping[str, str]], Path]:
     return write
 
 
+@cache
+def _command(app: Typer) -> object:
+    """Return the tree of commands: making it anew takes longer than most commands on a small index."""
+    return get_command(app)
+
+
 @pytest.fixture
 def call(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -127,6 +136,7 @@ def call(
     import polygraph.cli as cli
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("typer.main.get_command", _command)
 
     def run(*args: object, stdin: str = "", env: Mapping[str, str] | None = None) -> Completed:
         for name in list(os.environ):

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -19,6 +20,12 @@ TOOLS = {"search", "ask", "explain", "list_documents", "read_document", "graph_n
 QUESTION = "Who built the Skerry Light?"
 
 
+def run_apart(made):
+    """Run a coroutine in a thread of its own: after tests of the page, a loop of the browser runs in the main one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, made).result()
+
+
 def over_http(url, use, token=READ):
     """Run `use(client)` with a client over HTTP."""
 
@@ -30,7 +37,7 @@ def over_http(url, use, token=READ):
         ):
             return await use(client)
 
-    return asyncio.run(run())
+    return run_apart(run())
 
 
 def over_stdio(folder, use, *arguments):
@@ -45,7 +52,7 @@ def over_stdio(folder, use, *arguments):
         async with Client(stdio_client(started)) as client:
             return await use(client)
 
-    return asyncio.run(run())
+    return run_apart(run())
 
 
 async def use_everything(client):

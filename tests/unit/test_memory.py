@@ -65,15 +65,7 @@ def test_the_collector_runs_rarely_inside_a_block_and_never_if_it_was_off():
         gc.set_threshold(*before)
 
 
-@pytest.fixture
-def nothing_frozen():
-    """Thaw what was frozen when the tests had been collected."""
-    gc.unfreeze()
-    yield
-    gc.freeze()
-
-
-def test_objects_from_before_are_not_looked_at_inside_a_block_and_stay_frozen_if_they_were(nothing_frozen):
+def test_objects_from_before_are_not_looked_at_inside_a_block_and_stay_frozen_if_they_were():
     assert gc.get_freeze_count() == 0
     with rare_collections():
         n_frozen = gc.get_freeze_count()

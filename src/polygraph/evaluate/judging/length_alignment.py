@@ -32,8 +32,8 @@ def count_words(text: str) -> int:
     >>> count_words("Mara lit the lamp."), count_words("谁建造了灯塔？")
     (4, 6)
     """
-    without = _CJK.sub(" ", text)
-    return len(_CJK.findall(text)) + sum(any(c.isalnum() for c in word) for word in without.split())
+    without, n_characters = _CJK.subn(" ", text)
+    return n_characters + sum(word.isalnum() or any(c.isalnum() for c in word) for word in without.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -264,6 +264,10 @@ class Snapshot:
         """Tell whether `search_chunks` for `k` chunks costs less than `chunk_scores`: it reads less."""
         return self._vectors("chunk_vectors").is_approximate(k)
 
+    def compares_all_chunks(self, k: int) -> bool:
+        """Tell whether `search_chunks` for `k` chunks compares all, so that `chunk_scores` costs no more."""
+        return self._vectors("chunk_vectors").compares_all(k)
+
     def chunk_scores(self, vector: Vectors) -> NDArray[np.float32]:
         """Return the cosine of every chunk with a unit vector, shape ``(n_chunks,)``; ``-inf`` outside the filter."""
         scores = np.round(self._vectors("chunk_vectors").scores(vector), 6)

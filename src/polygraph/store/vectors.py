@@ -137,6 +137,9 @@ class VectorSearch(Protocol):
     ) -> list[list[Hit]]:
         """Return for each of some vectors, shape ``(m, dimension)``, its nearest rows, as `search` does for one."""
 
+    def compares_all(self, k: int) -> bool:
+        """Tell whether a search for `k` rows without a filter compares all rows, so that `scores` costs no more."""
+
     def is_approximate(self, k: int) -> bool:
         """Tell whether a search for `k` rows without a filter costs less than comparing all rows."""
 
@@ -244,6 +247,10 @@ class VectorIndex:
         """Tell whether a search for `k` rows without a filter uses codes, rather than compare all rows."""
         return self._codes is not None and n_candidates(k, len(self)) <= len(self) // _FEW
 
+    def compares_all(self, k: int) -> bool:
+        """Tell whether a search for `k` rows without a filter compares all rows, so that `scores` costs no more."""
+        return not self.is_approximate(k) and (self._codes is not None or not self._may_use_bits(k))
+
     def _candidates(
         self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None
     ) -> NDArray[np.int64] | None:
@@ -270,7 +277,7 @@ class VectorIndex:
         self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None
     ) -> NDArray[np.int64] | None:
         """Return rows among which are all of the `k` nearest, ascending; None for all rows."""
-        bits = self._bit_codes() if 0 < k <= len(self) // _ROWS_PER_HIT else None
+        bits = self._bit_codes() if self._may_use_bits(k) else None
         if bits is None:
             return None
         if allowed is not None:
@@ -279,18 +286,22 @@ class VectorIndex:
                 return permitted
         return bits.candidates(vector, k, lambda ns: self.scores_of(vector, ns), allowed)
 
+    def _may_use_bits(self, k: int) -> bool:
+        """Tell whether bit codes of these rows pay in searches for `k` of them."""
+        rows = self._rows
+        return (
+            0 < k <= len(self) // _ROWS_PER_HIT
+            and isinstance(rows, MatrixRows)
+            and rows.dimension >= _LEAST_DIMENSION
+            and len(self) * rows.dimension in _WITH_BITS
+        )
+
     def _bit_codes(self) -> BitCodes | None:
-        """Return the bit codes of these rows; None if they do not pay, or not yet."""
-        if self._bits is None and isinstance(self._rows, MatrixRows):
+        """Return the bit codes of these rows; None if they are not made yet."""
+        if self._bits is None:
             self._searches += 1
-            numbers = len(self) * self._rows.dimension
-            if (
-                self._searches > _SEARCHES_BEFORE_BITS
-                and numbers in _WITH_BITS
-                and self._rows.dimension >= _LEAST_DIMENSION
-                # Other threads compare all rows in the meantime.
-                and self._making_bits.acquire(blocking=False)
-            ):
+            # Other threads compare all rows while one makes them.
+            if self._searches > _SEARCHES_BEFORE_BITS and self._making_bits.acquire(blocking=False):
                 try:
                     self._bits = self._bits or BitCodes(len(self), self.rows)
                 finally:

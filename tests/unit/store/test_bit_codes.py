@@ -135,8 +135,11 @@ def test_bits_are_made_after_some_searches_and_not_for_few_rows(
     for _ in range(2 * searches._SEARCHES_BEFORE_BITS):
         small.search(vector, 5)
     assert small._bits is None
+    assert small.compares_all(5)
     monkeypatch.setattr(searches, "_WITH_BITS", range(10**9))
     index = VectorIndex.open(layer)
+    assert not index.compares_all(5)
+    assert index.compares_all(500)
     for _ in range(searches._SEARCHES_BEFORE_BITS):
         index.search(vector, 5)
     assert index._bits is None

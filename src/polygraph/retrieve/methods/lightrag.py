@@ -198,11 +198,11 @@ class LightRAG:
         if self.mode == "mix":
             # One search for these and for the passages of hubs; where it compares all, for those of all rows.
             k = max(self.chunk_k, NEAREST)
-            if index.approximates_chunks(k):
-                nearest = index.nearest_chunks(vector, k)
-            else:
+            if index.compares_all_chunks(k):
                 cosines = index.chunk_scores(vector)
                 nearest = Nearest.of(cosines, k)
+            else:
+                nearest = index.nearest_chunks(vector, k)
             hits = [h for h in nearest.hits(self.chunk_k) if h.score >= self.threshold]
             near = [
                 (c.id, f"cosine {h.score:.3f} with the question")

@@ -115,6 +115,10 @@ class DatabaseVectors:
             found[at : at + _COMPARED] = dot_rows(self.rows(ns[at : at + _COMPARED]), vector)
         return found
 
+    def compares_all(self, k: int) -> bool:
+        """See `VectorSearch`."""
+        return not self.is_approximate(k)
+
     def is_approximate(self, k: int) -> bool:
         """Tell whether a search for `k` rows without a filter uses the index, rather than compare all rows."""
         return k <= _MOST

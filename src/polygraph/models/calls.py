@@ -7,7 +7,7 @@ A model whose attribute `local` is true runs on this machine and costs nothing.
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -429,7 +429,7 @@ class Calls:
 
     def embed_each(
         self, embedder: Embedder, blocks: Iterable[Sequence[str]], kind: TextKind, *, stage: str
-    ) -> Iterator[tuple[int, Vectors]]:
+    ) -> Generator[tuple[int, Vectors], None, None]:
         """Embed many texts, block by block: an endpoint gets as many blocks at once as there may be calls.
 
         Calls to language models, on whose replies more depends, go first.
@@ -441,7 +441,8 @@ class Calls:
             stage: see `embed`.
 
         Yields:
-            The number of a block, from 0, and its vectors as by `embed`, as they are finished.
+            The number of a block, from 0, and its vectors as by `embed`, as they are finished. When the generator is
+            closed, blocks in flight are completed, and no other is begun.
         """
         line = Attempt(stage=stage, method="", model=embedder.name, outcome="ok")
         return self._vectors.embed_each(embedder, blocks, kind, line, self.concurrency)

@@ -3,7 +3,7 @@
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -73,7 +73,7 @@ class EmbeddingCache:
 
     def embed_each(
         self, embedder: Embedder, blocks: Iterable[Sequence[str]], kind: TextKind, line: Attempt, ahead: int
-    ) -> Iterator[tuple[int, Vectors]]:
+    ) -> Generator[tuple[int, Vectors], None, None]:
         """Yield the number and the unit vectors of each block; see `Calls.embed_each`."""
         if is_local(embedder):
             # It has its own threads.

@@ -7,7 +7,8 @@ that was embedded from nothing, at a fraction of the cost. Rows are written as t
 is mapped at a time, so that no matrix need fit into memory. Indexes of earlier versions hold single precision.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -39,7 +40,7 @@ _CONVERTED = 100_000
 
 Hashes = NDArray[np.uint64]
 """Shape ``(n,)``."""
-EmbedBlocks: TypeAlias = Callable[[Iterable[Sequence[str]]], Iterable[tuple[int, Vectors]]]
+EmbedBlocks: TypeAlias = Callable[[Iterable[Sequence[str]]], Generator[tuple[int, Vectors], None, None]]
 """Returns the number of each block of texts, from 0, and its unit vectors, shape ``(len(block), dimension)``, in any
 order."""
 
@@ -162,55 +163,88 @@ def write_matrix(
             np.save(target / SCALES, np.empty(0, dtype=np.float32))
             (target / HASHES).write_bytes(b"")
             return
-        files = _MappedFiles.create(target, shape)
-        rows_of: list[NDArray[np.int64]] = []
-        n_done = 0
-
-        def unknown() -> Iterator[list[str]]:
-            """Yield blocks of the texts that must be embedded, and copy the rows of the others."""
-            nonlocal n_done
-            waiting: list[tuple[int, str]] = []
-            at, rest = 0, iter(texts)
-            while batch := list(islice(rest, _BATCH)):
-                hashes = _hashes(f"{embedder}\n".encode(), batch)
-                files.hashes[at : at + len(batch)] = hashes
-                is_known = np.zeros(len(batch), dtype=np.bool_)
-                if known is not None:
-                    is_known = known.copy(hashes, files, at)
-                waiting += [(at + int(i), batch[i]) for i in np.flatnonzero(~is_known)]
-                at += len(batch)
-                n_done += int(is_known.sum())
-                on_done(n_done)
-                while len(waiting) >= block:
-                    yield take(waiting)
-                if at % MAPPED_ROWS == 0:
-                    files.map()
-                    if known is not None:
-                        known.files.map()
-            if waiting:
-                yield take(waiting)
-
-        def take(waiting: list[tuple[int, str]]) -> list[str]:
-            some = waiting[:block]
-            del waiting[:block]
-            rows_of.append(np.array([row for row, _ in some]))
-            return [text for _, text in some]
-
-        for number, vectors in embed_blocks(unknown()):
-            rows = rows_of[number]
-            numbers, scales = in_sixteen_bits(np.asarray(vectors))
-            files.matrix[rows], files.scales[rows] = numbers, scales
-            # An endpoint that could not be reached gives zeros; the text must be embedded next time.
-            files.hashes[rows[scales == 0]] = 0
-            n_embedded += len(rows)
-            n_done += len(rows)
-            on_done(n_done)
+        rows = _NewRows(_MappedFiles.create(target, shape), known, block, on_done)
+        # Closed at once if something fails, so that no more is embedded.
+        with closing(embed_blocks(rows.unknown(texts, f"{embedder}\n".encode()))) as found:
+            for number, vectors in found:
+                rows.put(number, vectors)
+        n_embedded = rows.n_embedded
         finish(target)
 
     # It has the disk write the files, also what was written through maps. Flushing the maps would do the same, but hold
     # up all threads meanwhile.
     write_folder(folder, fill, sealed=True)
     return n_embedded
+
+
+class _NewRows:
+    """The rows of a matrix that is being written.
+
+    Args:
+        files: the matrix.
+        known: an earlier one, or None.
+        block: texts of a block, at most.
+        on_done: called with the number of rows that are done.
+    """
+
+    def __init__(
+        self,
+        files: "_MappedFiles",
+        known: "_KnownVectors | None",
+        block: int,
+        on_done: Callable[[int], None],
+    ) -> None:
+        self._files, self._known, self._block, self._on_done = files, known, block, on_done
+        self._rows_of: dict[int, NDArray[np.int64]] = {}
+        """Of each block that is being embedded."""
+        self._n_blocks = 0
+        self._waiting: list[tuple[int, str]] = []
+        self._n_copied = 0
+        self.n_embedded = 0
+
+    def unknown(self, texts: Iterable[str], prefix: bytes) -> Iterator[list[str]]:
+        """Write the hashes of all texts, copy the rows that are known, and yield the other texts in blocks.
+
+        Args:
+            texts: in the order of the rows.
+            prefix: of a text that is hashed.
+        """
+        files, known, at, rest = self._files, self._known, 0, iter(texts)
+        while batch := list(islice(rest, _BATCH)):
+            hashes = _hashes(prefix, batch)
+            files.hashes[at : at + len(batch)] = hashes
+            is_known = np.zeros(len(batch), dtype=np.bool_)
+            if known is not None:
+                is_known = known.copy(hashes, files, at)
+                self._n_copied += int(is_known.sum())
+                self._on_done(self._n_copied + self.n_embedded)
+            self._waiting += [(at + int(i), batch[i]) for i in np.flatnonzero(~is_known)]
+            at += len(batch)
+            while len(self._waiting) >= self._block:
+                yield self._next_block()
+            if at % MAPPED_ROWS == 0:
+                files.map()
+                if known is not None:
+                    known.files.map()
+        if self._waiting:
+            yield self._next_block()
+
+    def _next_block(self) -> list[str]:
+        some = self._waiting[: self._block]
+        del self._waiting[: self._block]
+        self._rows_of[self._n_blocks] = np.array([row for row, _ in some])
+        self._n_blocks += 1
+        return [text for _, text in some]
+
+    def put(self, number: int, vectors: Vectors) -> None:
+        """Write the vectors of a block."""
+        rows = self._rows_of.pop(number)
+        numbers, scales = in_sixteen_bits(np.asarray(vectors))
+        self._files.matrix[rows], self._files.scales[rows] = numbers, scales
+        # An endpoint that could not be reached gives zeros; the text must be embedded next time.
+        self._files.hashes[rows[scales == 0]] = 0
+        self.n_embedded += len(rows)
+        self._on_done(self._n_copied + self.n_embedded)
 
 
 def one_by_one(embed: Callable[[Sequence[str]], Vectors]) -> EmbedBlocks:

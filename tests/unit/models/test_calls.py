@@ -679,6 +679,18 @@ def test_blocks_are_embedded_at_once_as_they_come() -> None:
         assert 1 < remote.most <= 4
 
 
+def test_nothing_is_embedded_after_the_reader_of_blocks_has_gone():
+    with Calls(None, concurrency=2) as calls:
+        remote = _Remote()
+        found = calls.embed_each(remote, ([f"text {n}"] for n in range(50)), "document", stage="x")
+        next(found)
+        found.close()
+        assert remote.running == 0
+        n_calls = len(remote.texts)
+        time.sleep(0.1)
+        assert len(remote.texts) == n_calls < 10
+
+
 def test_a_block_that_cannot_be_embedded_ends_the_others() -> None:
     class Broken(_Remote):
         def embed(self, texts, kind):  # type: ignore[no-untyped-def]

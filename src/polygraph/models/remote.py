@@ -18,6 +18,7 @@ from polygraph.config import Settings
 from polygraph.errors import WorkerLost
 from polygraph.execution.protocol import Executor
 from polygraph.models import Models
+from polygraph.models.embedding_cache import BATCH
 from polygraph.models.open import open_models
 from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Embedder, TextKind, Vectors
 from polygraph.models.reply_work import current_reply_work
@@ -221,6 +222,11 @@ class _LocalEmbedder(_RemoteEmbedder):
 
 class _EndpointEmbedder(_RemoteEmbedder):
     """An embedder behind an endpoint; `Calls` divides the texts into calls."""
+
+    @property
+    def texts_per_call(self) -> int:
+        """Most texts of one call."""
+        return getattr(self._model, "texts_per_call", BATCH)
 
     def batches(self, texts: Sequence[str]) -> list[range]:
         """Group texts into calls of bounded size."""

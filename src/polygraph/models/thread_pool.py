@@ -67,7 +67,8 @@ class _Job(Generic[S, T]):
         self._patience_s = patience_s
         self._patient_until = 0.0
         self._context = contextvars.copy_context()
-        self._items = list(items)
+        self._items: list[S | None] = list(items)
+        """None for those that were started: they may be large."""
         self._linger_s = linger_s
         self._outcomes: queue.SimpleQueue[_Outcome[T]] = queue.SimpleQueue()
         self._lock = threading.Condition()
@@ -144,18 +145,21 @@ class _Job(Generic[S, T]):
                     self._n_workers -= 1
                     return None
                 i = self._n_started
+                item = cast(S, self._items[i])
+                self._items[i] = None
                 self._n_started += 1
                 self._n_running += 1
             value: T | None = None
             error: BaseException | None = None
             try:
-                value = self._function(self._items[i])
+                value = self._function(item)
             except RequestsWaiting as waiting:
                 error = waiting  # continue with the others, so that one batch holds as much as possible
             except BaseException as raised:
                 error = raised
                 self.stop()
             self._outcomes.put(_Outcome(i, value, error))
+            del item, value
             with self._lock:
                 self._n_running -= 1
                 if (other := find_other()) is not None:

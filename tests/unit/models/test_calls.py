@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -677,6 +678,24 @@ def test_blocks_are_embedded_at_once_as_they_come() -> None:
         for number, block in enumerate(blocks):
             assert np.array_equal(vectors[number], calls.embed(remote, block, "document", stage="x"))
         assert 1 < remote.most <= 4
+
+
+def test_blocks_that_are_embedded_are_not_kept():
+    class Block(list):
+        """A list that can be referred to weakly."""
+
+    left: list[weakref.ref[Block]] = []
+
+    def blocks():
+        for n in range(40):
+            block = Block([f"text {n}"])
+            left.append(weakref.ref(block))
+            yield block
+
+    with Calls(None, concurrency=2) as calls:
+        for _ in calls.embed_each(_Remote(0.0), blocks(), "document", stage="x"):
+            assert sum(each() is not None for each in left) < 8
+    assert len(left) == 40
 
 
 def test_nothing_is_embedded_after_the_reader_of_blocks_has_gone():

@@ -340,7 +340,7 @@ def _passages(
     by_id = {window.id: window for window in store.extractions.windows(ids)}
     found = {}
     # The places of one window one after the other, which `around` prepares once.
-    for place in sorted({place for place in places if place in windows}, key=lambda place: windows[place]):
+    for place in sorted({place for place in places if place in windows}, key=lambda p: (windows[p], p)):
         window = by_id.get(windows[place])
         if window is not None and (text := around(window.text, place[1])):
             found[place] = f"[{window.fields}] {text}" if window.fields else text

@@ -6,6 +6,7 @@ from typing import Any
 
 from polygraph.graph.embedding_texts import PARTS, RECIPES
 from polygraph.indexing.layer_task import LayerTask
+from polygraph.models.embedding_cache import block_size
 from polygraph.models.protocols import Embedder, TokenEmbedder
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.matrix_rows import write_matrix
@@ -50,7 +51,7 @@ def embed_texts(task: LayerTask, embedder: Embedder, dimension: int, texts: Iter
         lambda blocks: task.models.calls.embed_each(embedder, blocks, "document", stage=task.layer),
         shape=(total, dimension),
         embedder=embedder.name,
-        block=task.models.calls.block_size(embedder),
+        block=block_size(embedder),
         previous=reused,
         on_done=task.counter(total),
         finish=_finish(task),

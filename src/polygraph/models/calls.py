@@ -436,7 +436,8 @@ class Calls:
 
         Args:
             embedder: see `embed`.
-            blocks: texts that are embedded together, best `block_size` of them; read as earlier ones are finished.
+            blocks: texts that are embedded together, best `embedding_cache.block_size` of them; read as
+                earlier ones are finished.
             kind: see `embed`.
             stage: see `embed`.
 
@@ -446,10 +447,6 @@ class Calls:
         """
         line = Attempt(stage=stage, method="", model=embedder.name, outcome="ok")
         return self._vectors.embed_each(embedder, blocks, kind, line, self.concurrency)
-
-    def block_size(self, embedder: Embedder) -> int:
-        """Return how many texts of a block the embedder is given together."""
-        return self._vectors.block_size(embedder)
 
     def score(
         self, reranker: Reranker, question: str, texts: Sequence[str], *, stage: str, method: str = ""

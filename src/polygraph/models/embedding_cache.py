@@ -37,6 +37,11 @@ Float16Rows: TypeAlias = dict[bytes, bytes]
 """Vectors in half precision, by key."""
 
 
+def block_size(embedder: Embedder) -> int:
+    """Return how many texts a block for `Calls.embed_each` should have."""
+    return LOCAL_BLOCK if is_local(embedder) else getattr(embedder, "texts_per_call", BATCH)
+
+
 class EmbeddingCache:
     """Vectors stored in half precision. What is returned always went through half precision.
 
@@ -92,10 +97,6 @@ class EmbeddingCache:
             while n_open and (done := running.receive()) is not None:
                 n_open -= 1
                 yield done
-
-    def block_size(self, embedder: Embedder) -> int:
-        """Return how many texts a block for `embed_each` should have."""
-        return LOCAL_BLOCK if is_local(embedder) else getattr(embedder, "texts_per_call", BATCH)
 
     def _embed_now(self, embedder: Embedder, texts: Sequence[str], kind: TextKind, line: Attempt) -> Vectors:
         """Embed without storing: such a model is faster than a look-up."""

@@ -18,7 +18,7 @@ from polygraph.config import Settings
 from polygraph.errors import WorkerLost
 from polygraph.execution.protocol import Executor
 from polygraph.models import Models
-from polygraph.models.embedding_cache import BATCH
+from polygraph.models.embedding_cache import block_size
 from polygraph.models.open import open_models
 from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Embedder, TextKind, Vectors
 from polygraph.models.reply_work import current_reply_work
@@ -226,7 +226,7 @@ class _EndpointEmbedder(_RemoteEmbedder):
     @property
     def texts_per_call(self) -> int:
         """Most texts of one call."""
-        return getattr(self._model, "texts_per_call", BATCH)
+        return block_size(self._model)
 
     def batches(self, texts: Sequence[str]) -> list[range]:
         """Group texts into calls of bounded size."""

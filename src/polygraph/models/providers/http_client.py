@@ -102,7 +102,7 @@ class HttpClient:
 
 
 def _as_json(body: Mapping[str, Any]) -> bytes:
-    """Return the JSON of a body, in an eighth of the time that `json` takes for a long context.
+    """Return the JSON of a body, of a long context much faster than by `json`.
 
     Raises:
         ValueError: if it has a number that JSON does not know.

@@ -69,7 +69,7 @@ def weigh_evidence(
 
 
 def _are_officer_and_miss(a: Attributes, b: Attributes, offices: Set[str]) -> bool:
-    """Return whether `a` has an office before the name, and `b` is called Miss and never by one of its offices."""
+    """Return whether `a` has an office before the name, and `b`, with these `offices`, is a Miss without one."""
     return not b.titles.isdisjoint(_UNMARRIED) and not a.titles <= _COURTESY and offices <= _COURTESY
 
 

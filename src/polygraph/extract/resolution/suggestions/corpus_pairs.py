@@ -50,7 +50,7 @@ _UNLIKE = 3.0
 """Evidence for names of which nothing is alike."""
 
 
-class _Bearers:
+class _ClustersByName:
     """The clusters of each name, while none is merged.
 
     Args:
@@ -59,12 +59,12 @@ class _Bearers:
 
     def __init__(self, merger: Merger) -> None:
         self._merger = merger
-        self.of_name = {base: merger.roots([base]) for base in merger.numbers}
+        self.clusters = {base: merger.roots([base]) for base in merger.numbers}
         """Clusters by base name, ascending."""
-        numbers = {n for some in self.of_name.values() for n in some}
+        numbers = {n for some in self.clusters.values() for n in some}
         self.kind_of = {n: kind_of_type(merger.clusters[n].majority_type()) for n in numbers}
         self.asked_kinds = {n: asked_kind(merger, n) for n in numbers}
-        kinds = {base: {self.asked_kinds[n] for n in some} - {""} for base, some in self.of_name.items()}
+        kinds = {base: {self.asked_kinds[n] for n in some} - {""} for base, some in self.clusters.items()}
         self.kinds = {base: frozenset(some) for base, some in kinds.items() if some}
         """Kinds of the clusters of each base name that has one."""
         self._have_full_name: dict[int, bool] = {}
@@ -99,8 +99,8 @@ def suggest_pairs(merger: Merger) -> None:
             if merger.conflict(x, y)[0] in ("", "attributes"):
                 merger.comparisons.append(Comparison(x, y, "presumed", "same name", 0.8, reason))
     _suggest_namesakes(merger)
-    bearers = _Bearers(merger)
-    kinds = bearers.kinds
+    by_name = _ClustersByName(merger)
+    kinds = by_name.kinds
     alike = similar_names(kinds, _as_written(merger, kinds))
     n_equal = Counter(base for pair, likeness in alike.items() if likeness == EQUAL for base in pair)
     needed = {
@@ -113,16 +113,16 @@ def suggest_pairs(merger: Merger) -> None:
             needed[a, b] = min(needed[a, b], _ENOUGH[HALF])
     words = {base: frozenset(content_words(base)) for base in kinds}
     foreign = {base for base in kinds if is_other_script(base)}
-    for a, b in _with_shared_context(merger, bearers, foreign):
+    for a, b in _with_shared_context(merger, by_name, foreign):
         is_other = (a in foreign) != (b in foreign)
         # Names with a word in common were compared.
         if is_other or (a, b) in alike or words[a].isdisjoint(words[b]):
             least = _OTHER_SCRIPT if is_other else _UNLIKE
             needed[a, b] = min(least, needed.get((a, b), least))
-    described = _with_name_described(merger, bearers)
+    described = _with_name_described(merger, by_name)
     needed |= {pair: min(needed.get(pair, _ENOUGH[HALF]), _ENOUGH[HALF]) for pair in described}
     suggest_from_texts(merger, alike)
-    found = _fitting(merger, bearers, needed, alike, described)
+    found = _fitting(merger, by_name, needed, alike, described)
     best: dict[int, tuple[float, tuple[int, int]]] = {}
     for pair, (surplus, _, _) in found.items():
         for n in pair:
@@ -140,7 +140,7 @@ def suggest_pairs(merger: Merger) -> None:
 
 def _fitting(
     merger: Merger,
-    bearers: _Bearers,
+    by_name: _ClustersByName,
     needed: Mapping[tuple[str, str], float],
     alike: Mapping[tuple[str, str], float],
     described: Set[tuple[str, str]],
@@ -149,7 +149,7 @@ def _fitting(
 
     Args:
         merger: of the clusters.
-        bearers: the same by name.
+        by_name: the same by name.
         needed: by pair of names.
         alike: how alike names are.
         described: names of which one is described with the words of the other.
@@ -158,15 +158,15 @@ def _fitting(
         For each pair its rank, the evidence that was needed, and the evidence for readers.
     """
     found: dict[tuple[int, int], tuple[float, float, str]] = {}
-    asked_kinds = bearers.asked_kinds
+    asked_kinds = by_name.asked_kinds
     for names, least in needed.items():
         is_other = least == _OTHER_SCRIPT
         is_unlike = names not in alike and names not in described
-        for x, y in product(bearers.of_name[names[0]], bearers.of_name[names[1]]):
+        for x, y in product(by_name.clusters[names[0]], by_name.clusters[names[1]]):
             if (
                 x == y
                 or asked_kinds[x] != asked_kinds[y]
-                or (is_unlike and bearers.are_rarely_one(x, y, is_other=is_other))
+                or (is_unlike and by_name.are_rarely_one(x, y, is_other=is_other))
                 or merger.side_by_side(x, y)
             ):
                 continue
@@ -182,13 +182,13 @@ def _fitting(
     return found
 
 
-def _with_name_described(merger: Merger, bearers: _Bearers) -> set[tuple[str, str]]:
+def _with_name_described(merger: Merger, by_name: _ClustersByName) -> set[tuple[str, str]]:
     """Return names of one kind where one is described with all words of the other, two or more of them."""
     described: dict[str, set[str]] = defaultdict(set)
-    kinds = bearers.kinds
+    kinds = by_name.kinds
     for base in kinds:
-        for n in () if is_general_noun(base) else bearers.of_name[base]:
-            for word in merger.clusters[n].attributes.words if bearers.kind_of[n] != "place" else ():
+        for n in () if is_general_noun(base) else by_name.clusters[base]:
+            for word in merger.clusters[n].attributes.words if by_name.kind_of[n] != "place" else ():
                 described[word].add(base)
     found = set()
     for base in sorted(kinds):
@@ -230,19 +230,21 @@ def _as_written(merger: Merger, bases: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _with_shared_context(merger: Merger, bearers: _Bearers, foreign: Set[str]) -> list[tuple[str, str]]:
+def _with_shared_context(
+    merger: Merger, by_name: _ClustersByName, foreign: Set[str]
+) -> list[tuple[str, str]]:
     """Return the names of one kind that have context names and rare words of descriptions in common.
 
     Two of these, or one where one name alone is of another script.
     """
-    bases = sorted(bearers.kinds)
+    bases = sorted(by_name.kinds)
     n_bases = max(len(bases), 1)
     numbers = defaultdict[str, int](count(len(merger.table.bases)).__next__)
     """Of words, behind those of context names."""
     shared: list[int] = []
     ends = [0]
     for base in bases:
-        for n in bearers.of_name[base]:
+        for n in by_name.clusters[base]:
             cluster = merger.clusters[n]
             if not cluster.is_lower_case():
                 shared += merger.context(n)
@@ -261,4 +263,4 @@ def _with_shared_context(merger: Merger, bearers: _Bearers, foreign: Set[str]) -
     first, second = found // n_bases, found % n_bases
     kept = (counts > 1) | (is_foreign[first] != is_foreign[second])
     chosen = ((bases[a], bases[b]) for a, b in zip(first[kept].tolist(), second[kept].tolist(), strict=True))
-    return [(a, b) for a, b in chosen if bearers.kinds[a] & bearers.kinds[b]]
+    return [(a, b) for a, b in chosen if by_name.kinds[a] & by_name.kinds[b]]

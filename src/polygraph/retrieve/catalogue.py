@@ -255,7 +255,7 @@ CATALOGUE: Mapping[str, Description] = MappingProxyType(
             tokens="k x chunk tokens, at most 6,000",
             good=(
                 "multi-hop questions over titled documents: all evidence in the top 10 for 98% of 133 questions of "
-                "2wiki and 52% of 144 of musique, where hybrid has 47% and 27% (benchmarks/README.md)"
+                "2wiki and 52% of 144 of musique, where hybrid has 47% and 27% (benchmarks/results/walk.md)"
             ),
             bad=(
                 "untitled passages that share a few famous names, unless the question has long clauses; texts "

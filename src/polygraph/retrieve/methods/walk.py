@@ -124,7 +124,7 @@ class NameWalk:
     """Cosine with the question that one point of BM25 with a clause is worth."""
     rerank: int = 0
     """Passages that the cross-encoder reorders, the first ones; 0 for none. It reads each passage alone, and loses the
-    second passage of a hop (benchmarks/README.md). Costs about 60 ms per passage on two cores."""
+    second passage of a hop (benchmarks/results/walk.md). Costs about 60 ms per passage on two cores."""
     k: int = 10
     """Passages that go into the context."""
     max_tokens: int = 6_000
@@ -218,7 +218,7 @@ class NameWalk:
         """Choose passages that cover the clauses, and explain each by its clause.
 
         A clause has points of BM25 of its own. Its cosine is that of the question as a whole: vectors of clauses find
-        no more (benchmarks/README.md), and each costs as much as all the rest.
+        no more (benchmarks/results/walk.md), and each costs as much as all the rest.
         """
         matches = [
             match_passages(index.search_words(clause, self.depth), dense, cosines, self.clause_word_weight)

@@ -48,7 +48,7 @@ REFUSE_COVERAGE = 0.34
 """Without a cross-encoder, an answer is refused if no passage holds this share of the question's weighted words."""
 _MAX_CANDIDATES = 16
 """Sentences that the cross-encoder reads for one question. On 180 questions of three public sets 48 find no more, at
-more than twice the CPU (benchmarks/README.md)."""
+more than twice the CPU (benchmarks/results/answers.md)."""
 _MAX_SENTENCES = 3
 _MIN_NEW_WORDS = 2
 """Content words of an answering sentence that the question does not hold; a number is enough, and none need be new

@@ -254,8 +254,8 @@ CATALOGUE: Mapping[str, Description] = MappingProxyType(
             source="ours; the walk by Andersen, Chung and Lang (2006)",
             tokens="k x chunk tokens, at most 6,000",
             good=(
-                "multi-hop questions over titled documents: all evidence in the top 10 for 98% of 133 questions of "
-                "2wiki and 52% of 144 of musique, where hybrid has 47% and 27% (benchmarks/results/walk.md)"
+                "multi-hop questions over titled documents: all evidence in the top 10 for 99% of 133 questions of "
+                "2wiki and 56% of 144 of musique, where hybrid has 47% and 27% (benchmarks/results/walk.md)"
             ),
             bad=(
                 "untitled passages that share a few famous names, unless the question has long clauses; texts "

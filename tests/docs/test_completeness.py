@@ -267,9 +267,15 @@ def test_paths_that_contributors_are_sent_to_exist():
 # --- links and pictures -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "page", [*pages.PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: str(p.relative_to(pages.ROOT))
-)
+LINKED = [
+    *pages.PAGES,
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "benchmarks" / "README.md",
+    *sorted((ROOT / "benchmarks" / "results").iterdir()),
+]
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda p: str(p.relative_to(pages.ROOT)))
 def test_no_relative_link_is_broken(page):
     for target in _LINK.findall(pages.prose(page)):
         if re.match(r"[a-z]+:", target):
@@ -294,11 +300,11 @@ def test_every_page_is_reached_from_the_readme():
             there = (page.parent / target.partition("#")[0]).resolve()
             if not re.match(r"[a-z]+:", target) and there.is_file():
                 waiting.append(there)
-    assert set(pages.PAGES) <= reached
+    assert set(LINKED) <= reached
 
 
 def test_no_page_or_picture_contains_a_path_of_a_machine():
-    for path in [*pages.PAGES, ROOT / "CHANGELOG.md", *(DOCS / "images").iterdir()]:
+    for path in [*LINKED, ROOT / "CHANGELOG.md", *(DOCS / "images").iterdir()]:
         # Bytes, since the text fields of a PNG count too.
         assert not re.search(rb"/(?:tmp|home|root|work|Users)/", path.read_bytes()), path.name
 

@@ -17,10 +17,9 @@ from polygraph.models import Models
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import (
-    entity_evidence,
     nothing_found,
-    relation_evidence,
     report_evidence,
+    row_evidence,
     spans_of_rows,
 )
 from polygraph.retrieve.linked_passages import (
@@ -227,7 +226,7 @@ class GraphRAGLocal:
             texts.entities(more)
             spans = spans_of_rows(more, index)
             for i, (entity, state) in enumerate(zip(more, states, strict=True), n):
-                row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts, spans)
+                row = row_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts, spans)
                 entity_tokens += count_tokens(row.text) + 3
                 picked = [r for r in state if r in read]
                 cost = entity_tokens + sum(costs[r] for r in picked)
@@ -299,6 +298,5 @@ def _relation_rows(relations: Sequence[Relation], index: Snapshot, texts: RowTex
     spans = spans_of_rows(relations, index)
     whys = (f"joins matched entities; weight {r.weight:.1f}" for r in relations)
     return tuple(
-        relation_evidence(r, r.weight, why, index, texts, spans)
-        for r, why in zip(relations, whys, strict=True)
+        row_evidence(r, r.weight, why, index, texts, spans) for r, why in zip(relations, whys, strict=True)
     )

@@ -19,7 +19,8 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.dual_level import (
     Level,
     RelationReader,
-    fit_rows,
+    deduplicate,
+    fit_tables,
     passages_of_relations,
     rerank_passages,
     search_high_level,
@@ -232,7 +233,7 @@ class LightRAG:
         # The order of these counts truncated relations, too.
         counts = relations_per_chunk(reader.read(low.relations))
         of_entities = [(e.id, e.why) for e in sources_of(kept_low.entities, counts, index)]
-        entities = list({e.id: e for e in (*kept_high.entities, *kept_low.entities)}.values())
+        entities = deduplicate(chain(kept_high.entities, kept_low.entities))
         rows = list(dict.fromkeys((*kept_high.relations, *kept_low.relations)))
         relations = reader.read(rows)
         # Passages beyond a level's budget stay in the ranking, after those of both levels within it.
@@ -263,19 +264,15 @@ class LightRAG:
         """Truncate the rows of a level to the budgets of the tables, at least one of each."""
         wanted = n_levels * (self.entity_tokens + self.relation_tokens)
         scale = min(1.0, self.tables_share * self.max_tokens / wanted)
-        entities, entity_cuts = fit_rows(
+        entities, relations, cuts = fit_tables(
             level.entities,
-            texts.entities,
-            int(self.entity_tokens * scale),
-            "entity",
-        )
-        relations, relation_cuts = fit_rows(
             level.relations,
-            lambda rows: texts.relations(reader.read(rows)),
+            reader,
+            texts,
+            int(self.entity_tokens * scale),
             int(self.relation_tokens * scale),
-            "relation",
         )
-        return replace(level, entities=entities, relations=relations), (*entity_cuts, *relation_cuts)
+        return replace(level, entities=entities, relations=relations), cuts
 
     def _pick_passages(
         self,

@@ -17,7 +17,7 @@ from polygraph.retrieve.dual_level import (
     Level,
     RelationReader,
     deduplicate,
-    fit_rows,
+    fit_tables,
     passages_of_relations,
     rerank_passages,
     search_high_level,
@@ -206,14 +206,14 @@ class RogragDual:
     ) -> tuple[Sequence[Entity], Sequence[int], tuple[Cut, ...]]:
         """Truncate entities and relations, given by row, to their budgets."""
         scale = min(1.0, self.max_tokens / self._wanted_tokens)
-        kept, cuts = fit_rows(entities, texts.entities, int(self.entity_tokens * scale), "entity")
-        kept_rows, relation_cuts = fit_rows(
+        return fit_tables(
+            entities,
             rows,
-            lambda some: texts.relations(reader.read(some)),
+            reader,
+            texts,
+            int(self.entity_tokens * scale),
             int(self.relation_tokens * scale),
-            "relation",
         )
-        return kept, kept_rows, (*cuts, *relation_cuts)
 
     def _packed(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Report, Span
 from polygraph.tasks.offline.map_reports import rank_statements
@@ -69,9 +69,7 @@ def write_hypothetical_answer(
     """Write a hypothetical answer in the form of a report, to search with (HyDE); one call."""
     sample = truncate(report.text, _SAMPLE_TOKENS)
     system, user = prompt("hyde").fill({"report": as_data(sample, "report"), "question": question})
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_HYDE_TOKENS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=_HYDE_TOKENS)
 
     def parse(text: str) -> str:
         if not (answer := printable(without_thinking(text)).strip()):
@@ -195,7 +193,7 @@ def _ask(
     method: str,
 ) -> IntermediateAnswer:
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )

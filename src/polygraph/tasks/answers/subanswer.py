@@ -10,7 +10,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import FENCES, PromptText, as_data, neutralize, numbered, one_line, prompt
 from polygraph.records import Span
 from polygraph.tasks.offline.answer import answer_with_sentences
@@ -72,7 +72,7 @@ def sub_answer(
         {"material": as_data(PromptText(material), "material"), "question": question}
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )
@@ -113,9 +113,7 @@ def deduce(
             "question": question,
         }
     )
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=_MAX_REPLY_TOKENS)
     return models.calls.ask(models.chat, request, _parse_line, stage="deduce", method=method)
 
 

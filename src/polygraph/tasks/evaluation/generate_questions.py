@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.models.thread_pool import map_in_order
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Json
@@ -85,7 +85,7 @@ def generate_question(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=200,
         temperature=temperature,
         schema=_SCHEMA,
@@ -97,9 +97,7 @@ def generate_question(
 def summarise_sources(sources: str, chat: ChatModel, calls: Calls) -> str:
     """Summarise the source texts of a subgraph, for `generate_question`; one call."""
     system, user = prompt("gist").fill({"max_words": _GIST_WORDS, "sources": as_data(sources, "sources")})
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=2 * _GIST_WORDS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=2 * _GIST_WORDS)
     return calls.ask(chat, request, free_text, stage=_STAGE)
 
 
@@ -146,7 +144,7 @@ def generate_user_questions(
         {"n_users": n_users, "n_tasks": n_tasks, "description": as_data(description, "description")}
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=60 * n_users * (n_tasks + 1) + 200,
         temperature=temperature,
         schema=_USERS_SCHEMA,
@@ -186,7 +184,7 @@ def questions_of_user(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", text)),
+        messages=opening(system, text),
         max_output_tokens=60 * len(tasks) * n_questions + 200,
         temperature=temperature,
         schema=_USER_QUESTIONS_SCHEMA,

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import PromptText, as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -77,7 +77,7 @@ def score_pair(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         temperature=temperature,
         schema=_schema(ASPECTS, 2),
@@ -114,7 +114,7 @@ def score_list(
     shown = "\n\n".join(f"Answer {i}:\n{as_data(text, f'answer_{i}')}" for i, text in enumerate(answers, 1))
     system, user = prompt("judge_list").fill({"n": n, "question": question, "answers": PromptText(shown)})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS + 100 * n,
         temperature=temperature,
         schema=_schema(ASPECTS, n),
@@ -167,7 +167,7 @@ def choose_winner(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         temperature=temperature,
         schema=_winners_schema(list(criteria), ties),
@@ -202,7 +202,7 @@ def find_differences(
     )
     fields = ("common", "only_first", "only_second")
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_DIFFERENCES_TOKENS,
         schema=text_lists_schema(fields),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Triple
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -119,7 +119,7 @@ def _ask(
     listing = as_data(numbered(shown, "facts", separator="\n"), "facts")
     system, user = prompt("relevant_facts").fill({"facts": listing, "question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Report
 from polygraph.tasks.offline.map_reports import rank_statements
@@ -68,7 +68,7 @@ def find_points(question: str, reports: Sequence[Report], models: Models) -> lis
     listing = numbered([r.text for r in reports], "reports")
     system, user = prompt("points").fill({"reports": as_data(listing, "reports"), "question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -46,7 +46,7 @@ def rate_report(question: str, report: Report, models: Models, *, sample: int = 
         return round(HIGHEST * len(wanted & set(content_stems(report.text))) / len(wanted)) if wanted else 0
     system, user = prompt("rate").fill({"report": as_data(report.text, "report"), "question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         temperature=1.0 if sample else 0.0,
         schema=_SCHEMA,

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from polygraph.errors import UnusableReply
-from polygraph.models import ChatModel, ChatRequest, Message
+from polygraph.models import ChatModel, ChatRequest
 from polygraph.models.calls import Calls
+from polygraph.models.protocols import opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -60,7 +61,7 @@ def describe_request(items: Sequence[Statements], max_words: int) -> ChatRequest
     listing = numbered([_shown(item) for item in items], "material")
     system, user = prompt("describe").fill({"max_words": max_words, "material": as_data(listing, "material")})
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         # Two tokens a word, because some languages need them, and the JSON syntax.
         max_output_tokens=(2 * max_words + 40) * len(items) + 40,
         schema=SCHEMA,

@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 
 from polygraph.errors import UnusableReply
-from polygraph.models import ChatRequest, Message, Models
+from polygraph.models import ChatRequest, Models
+from polygraph.models.protocols import opening
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -92,7 +93,7 @@ def report_request(material: str, *, max_words: int) -> ChatRequest:
     """Build the request for a report."""
     system, user = prompt("report").fill({"max_words": max_words, "material": as_data(material, "material")})
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         # Two tokens a word, because some languages need them, and the JSON syntax.
         max_output_tokens=2 * max_words + 400,
         schema=SCHEMA,

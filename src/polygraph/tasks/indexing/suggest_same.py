@@ -11,7 +11,7 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import integer
@@ -54,7 +54,7 @@ def suggest_same_request(names: Sequence[NameInList]) -> ChatRequest:
     shown = numbered([shown_line(name) for name in names], "names", separator="\n")
     system, user = prompt("suggest_same").fill({"names": as_data(shown, "names")})
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )

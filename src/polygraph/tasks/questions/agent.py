@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatModel, ChatRequest, Message
+from polygraph.models.protocols import ChatModel, ChatRequest, opening
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -140,7 +140,7 @@ def _request(
     question: str, transcript: str, form: str, max_tokens: int, schema: Mapping[str, Any] | None
 ) -> ChatRequest:
     system, user = _filled(question, transcript, form)
-    turns = (Message("system", system), Message("user", user))
+    turns = opening(system, user)
     return ChatRequest(messages=turns, max_output_tokens=max_tokens, schema=schema)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, Message, opening
 from polygraph.prompts import neutralize, prompt, without_chat_markers
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -137,7 +137,7 @@ def plan(
         return plan_by_rules(question, names)
     system, user = prompt("plan").fill({"question": question, "max_steps": max_steps})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=SCHEMA,
     )

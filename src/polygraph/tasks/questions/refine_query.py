@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Message
+from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, opening
 from polygraph.prompts import PromptText, as_data, one_line, prompt
 from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -96,7 +96,7 @@ def answer_path(
     evidence = as_data(context, "evidence", keep_numbers=True) if context else "There is no evidence yet."
     system, user = prompt("rq_answer").fill({"evidence": evidence, "question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=max_tokens,
         temperature=temperature,
         schema=_schema("short", "answer"),
@@ -162,7 +162,7 @@ def _ask_query(
         path += f"\n\nFound so far:\n{as_data(context, 'evidence', keep_numbers=True)}"
     system, user = prompt("rq_query").fill({"path": PromptText(path), "question": question, "action": action})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_QUERY_TOKENS,
         temperature=temperature,
         schema=_schema("query"),

@@ -19,6 +19,7 @@ from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.parsing.citations import likely_sources, strip_citations, supporting_chunks
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import number, printable, without_thinking
 from polygraph.text.tokens import truncate
 
@@ -34,16 +35,13 @@ _REQUESTED_FOLLOW_UPS = 5
 _UNCITED_SOURCES = 5
 """Pieces of evidence that an answer without citations is attributed to."""
 _MAX_SENTENCES = 3
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["answer", "score", "follow_ups"],
-    "properties": {
+_SCHEMA: Mapping[str, Any] = object_schema(
+    {
         "answer": {"type": "string"},
         "score": {"type": "integer"},
         "follow_ups": {"type": "array", "items": {"type": "string"}},
-    },
-}
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from polygraph.records import Span
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import printable, without_thinking
 from polygraph.text.tokens import truncate
 
@@ -25,12 +26,9 @@ _MAX_REPLY_TOKENS = 400
 _MAX_MATERIAL_TOKENS = 4_000
 _MAX_CHARACTERS = 600
 _MAX_NAMES = 60
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["answer", "names"],
-    "properties": {"answer": {"type": "string"}, "names": {"type": "array", "items": {"type": "string"}}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema(
+    {"answer": {"type": "string"}, "names": {"type": "array", "items": {"type": "string"}}}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.free_text import free_text
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import printable
 
 Level: TypeAlias = Literal["node", "edge", "subgraph"]
@@ -27,29 +28,13 @@ _MIN_CHARACTERS = 8
 """A shorter text is not a question."""
 _GIST_WORDS = 400
 _STAGE = "questions"
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["question"],
-    "properties": {"question": {"type": "string"}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema({"question": {"type": "string"}})
 _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
 def _list_schema(field: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema of a list of closed objects under one field."""
-    item = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": dict(properties),
-    }
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": [field],
-        "properties": {field: {"type": "array", "items": item}},
-    }
+    return object_schema({field: {"type": "array", "items": object_schema(properties)}})
 
 
 _USERS_SCHEMA = _list_schema("users", {"user": {"type": "string"}, "tasks": _TEXTS})

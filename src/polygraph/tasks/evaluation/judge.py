@@ -17,6 +17,7 @@ from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import PromptText, as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 
 Scores: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -296,15 +297,5 @@ def _schema(aspects: Sequence[str], n: int) -> Mapping[str, Any]:
 
 def _by_name(names: Sequence[str], judgement: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema of an object that has a reason and a judgement under each name."""
-    judged = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["reason", *judgement],
-        "properties": {"reason": {"type": "string"}, **judgement},
-    }
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(names),
-        "properties": dict.fromkeys(names, judged),
-    }
+    judged = object_schema({"reason": {"type": "string"}, **judgement})
+    return object_schema(dict.fromkeys(names, judged))

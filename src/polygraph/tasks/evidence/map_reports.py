@@ -16,30 +16,25 @@ from polygraph.records import Report
 from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.parsing.citations import supporting_chunks
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer, number
 
 _MAX_POINTS = 12
 _MAX_REPLY_TOKENS = 1_500
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["points"],
-    "properties": {
+_SCHEMA: Mapping[str, Any] = object_schema(
+    {
         "points": {
             "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["point", "score", "reports"],
-                "properties": {
+            "items": object_schema(
+                {
                     "point": {"type": "string"},
                     "score": {"type": "integer"},
                     "reports": {"type": "array", "items": {"type": "integer"}},
-                },
-            },
+                }
+            ),
         }
-    },
-}
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,18 +12,14 @@ from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer
 from polygraph.text.words import content_stems
 
 HIGHEST = 5
 """Highest rating."""
 _MAX_REPLY_TOKENS = 100
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["rating"],
-    "properties": {"rating": {"type": "integer"}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema({"rating": {"type": "integer"}})
 
 
 def rate_report(question: str, report: Report, models: Models, *, sample: int = 0, method: str) -> int | None:

@@ -16,17 +16,13 @@ from polygraph.prompts import as_data, numbered, prompt
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import without_thinking
 
 _VERDICT_TOKENS = 200
 _ROWS_PER_CALL = 40
 _MAX_ROW_CHARACTERS = 600
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["keep"],
-    "properties": {"keep": {"type": "array", "items": {"type": "integer"}}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema({"keep": {"type": "array", "items": {"type": "integer"}}})
 
 
 def evidence_suffices(

@@ -16,6 +16,7 @@ from polygraph.models.protocols import opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer, printable
 from polygraph.text.tokens import count_tokens
 
@@ -29,22 +30,14 @@ _MAX_NAME = 300  # characters
 _CHARACTERS_PER_WORD = 12
 """A description longer than this on average is cut."""
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
+SCHEMA: dict[str, Any] = object_schema(
+    {
         "descriptions": {
             "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"number": {"type": "integer"}, "description": {"type": "string"}},
-                "required": ["number", "description"],
-                "additionalProperties": False,
-            },
+            "items": object_schema({"number": {"type": "integer"}, "description": {"type": "string"}}),
         }
-    },
-    "required": ["descriptions"],
-    "additionalProperties": False,
-}
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

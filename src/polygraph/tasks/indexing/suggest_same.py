@@ -14,6 +14,7 @@ from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer
 
 NAMES_PER_CALL = 60
@@ -132,11 +133,8 @@ def shown_line(name: NameInList) -> str:
     return f"{head}: {text}" if text else head
 
 
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["groups"],
-    "properties": {
+_SCHEMA: Mapping[str, Any] = object_schema(
+    {
         "groups": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
-    },
-}
+    }
+)

@@ -16,6 +16,7 @@ from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, openin
 from polygraph.prompts import PromptText, as_data, one_line, prompt
 from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import field_line, field_text
 from polygraph.text.words import STOP_WORDS, content_stems, phrases
 
@@ -196,9 +197,4 @@ def _by_rule(action: Action, question: str, context: str) -> str:
 
 
 def _schema(*names: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(names),
-        "properties": {name: {"type": "string"} for name in names},
-    }
+    return object_schema({name: {"type": "string"} for name in names})

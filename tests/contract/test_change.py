@@ -106,12 +106,6 @@ def opened(folder, chat=None, **more):
     )
 
 
-@pytest.fixture
-def no_parser(monkeypatch):
-    """Extraction by capitals: the same rows in a hundredth of the time that loading the parser takes."""
-    monkeypatch.setattr("polygraph.extract.nlp.dependency_trees.installed", lambda: False)
-
-
 def put(folder: Path, texts):
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():

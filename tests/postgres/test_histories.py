@@ -40,12 +40,6 @@ STEPS = st.lists(
 )
 
 
-@pytest.fixture
-def no_parser(monkeypatch):
-    """Extraction by capitals: the same rows in a hundredth of the time that loading the parser takes."""
-    monkeypatch.setattr("polygraph.extract.nlp.dependency_trees.installed", lambda: False)
-
-
 def opened(place, chat, **more):
     embedder = HashEmbedder()
     models = Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))

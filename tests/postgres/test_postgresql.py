@@ -12,11 +12,6 @@ MORE = (*TABLES, "ALTER TABLE letter ADD COLUMN author text NOT NULL DEFAULT 'Ma
 
 
 @pytest.fixture
-def url(database_url):
-    return f"{database_url}&schema=papers"
-
-
-@pytest.fixture
 def connection(url):
     with connect(url) as opened:
         yield opened

@@ -16,7 +16,6 @@ from polygraph.store.generations import begin_write, finish_write
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layers import FILE_LAYERS
 from polygraph.store.open_store import finished_stamp, open_store, open_to_write
-from polygraph.store.postgres.folder import folder_for
 from polygraph.store.postgres.layer_files import LayerFiles
 from polygraph.store.postgres.store import PostgresStore
 from polygraph.store.report_tables import ReportTables
@@ -72,16 +71,6 @@ def exported(index, place):
 def documents(store):
     with closing(store):
         return list(store.documents.hashes())
-
-
-@pytest.fixture
-def url(database_url):
-    return f"{database_url}&schema=papers"
-
-
-@pytest.fixture
-def folder(url, tmp_path):
-    return folder_for(parse_url(url), tmp_path / "cache")
 
 
 # --- stopped writers ------------------------------------------------------------------------------------

@@ -67,21 +67,6 @@ def rows_in_database(url, table="vectors_chunk_24"):
         return connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
 
-@pytest.fixture
-def url(database_url):
-    return f"{database_url}&schema=papers"
-
-
-@pytest.fixture
-def folder(url, tmp_path):
-    return folder_for(parse_url(url), tmp_path / "cache")
-
-
-@pytest.fixture
-def no_parser(monkeypatch):
-    monkeypatch.setattr("polygraph.extract.nlp.dependency_trees.installed", lambda: False)
-
-
 def opened(place, **more):
     embedder = HashEmbedder()
     models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))

@@ -32,7 +32,7 @@ from polygraph.store.layer_folders import folder_of
 from polygraph.store.lock import writing
 from polygraph.store.open_store import calls_of
 from polygraph.store.portable import PORTABLE_TABLES, PortableRow
-from polygraph.store.postgres.folder import URL_FILE, database_of
+from polygraph.store.postgres.folder import URL_FILE, database_of, place_of
 from polygraph.store.postgres.store import PostgresStore
 from polygraph.store.protocol import Store, StoreReader
 
@@ -92,7 +92,7 @@ def copy_index(
         IndexLocked: if another process is writing to the target.
         StorageFailed: if the target cannot be written.
     """
-    name = published_at or _name(source)
+    name = published_at or place_of(source)
     if _same(source, target):
         raise BadInput(f"{name} cannot be copied to itself. Name another place")
     with ExitStack() as stack:
@@ -108,7 +108,7 @@ def copy_index(
     left = [] if published_at else sorted(p.name for p in source.iterdir() if not p.name.startswith(_OWN))
     return CopyReport(
         source=name,
-        target=_name(target),
+        target=place_of(target),
         documents=report[0],
         rows=report[1],
         layers=report[2],
@@ -292,10 +292,6 @@ def _copied_file(path: Path, folder: Path) -> Path:
 def _same(one: Path, other: Path) -> bool:
     urls = database_of(one), database_of(other)
     return urls[0] == urls[1] if any(urls) else one.resolve() == other.resolve()
-
-
-def _name(folder: Path) -> str:
-    return str(database_of(folder) or folder)
 
 
 def _remove(path: Path) -> None:

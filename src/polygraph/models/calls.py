@@ -627,11 +627,7 @@ class Calls:
 
     def release(self, entries: Iterable[Quarantined]) -> None:
         """Delete the replies of requests in quarantine, so that they are sent again."""
-        some = list(entries)
-        self.store.forget(key for entry in some for key in (entry.key, entry.repair_key))
-        self.store.release(entry.key for entry in some)
-        with self._lock:
-            self._quarantined.difference_update(entry.key for entry in some)
+        self.forget(key for entry in entries for key in (entry.key, entry.repair_key))
 
     def forget(self, keys: Iterable[str]) -> None:
         """Delete the replies to some requests, in quarantine or not, so that they are sent again."""

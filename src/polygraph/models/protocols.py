@@ -22,6 +22,11 @@ class Message:
     content: str
 
 
+def opening(system: str, user: str) -> tuple[Message, Message]:
+    """Return the messages with which a conversation begins: the instructions, and what the user says."""
+    return Message("system", system), Message("user", user)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
     """Everything that determines a reply; equal requests to one model are one call."""

@@ -3,7 +3,7 @@
 Low-level keywords name the details of a question, high-level keywords its themes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -15,14 +15,13 @@ from polygraph.records import Cut, Entity, EvidenceKind, Relation, Step
 from polygraph.retrieve.evidence import scores_as_json
 from polygraph.retrieve.linked_passages import assign_to_first
 from polygraph.retrieve.pack import HEAD_TOKENS, fitting_counts
-from polygraph.retrieve.row_texts import ROW_TOKENS
+from polygraph.retrieve.row_texts import ROW_TOKENS, RowTexts
 from polygraph.retrieve.steps import RANKED, rerank
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.text.tokens import count_many
 
 R = TypeVar("R")
-E = TypeVar("E", Entity, Relation)
 _HEADING_TOKENS = 8
 _COUNTED = 10
 """Rows beyond the budget whose tokens are counted; those of further rows are reckoned from these."""
@@ -261,9 +260,25 @@ def fit_rows(
     return rows[:n], (Cut(kind=kind, n_items=len(rows) - n, n_tokens=n_tokens, budget=budget),)
 
 
-def deduplicate(rows: Sequence[E]) -> list[E]:
-    """Keep the first occurrence of each row."""
-    found: dict[str, E] = {}
+def fit_tables(
+    entities: Sequence[Entity],
+    relations: Sequence[int],
+    reader: RelationReader,
+    texts: RowTexts,
+    entity_tokens: int,
+    relation_tokens: int,
+) -> tuple[Sequence[Entity], Sequence[int], tuple[Cut, ...]]:
+    """Return the entities, and the rows of relations, that fit their budgets as in `fit_rows`, with what was cut."""
+    kept, entity_cuts = fit_rows(entities, texts.entities, entity_tokens, "entity")
+    kept_rows, relation_cuts = fit_rows(
+        relations, lambda rows: texts.relations(reader.read(rows)), relation_tokens, "relation"
+    )
+    return kept, kept_rows, (*entity_cuts, *relation_cuts)
+
+
+def deduplicate(rows: Iterable[Entity]) -> list[Entity]:
+    """Keep the first occurrence of each entity."""
+    found: dict[str, Entity] = {}
     for row in rows:
         found.setdefault(row.id, row)
     return list(found.values())

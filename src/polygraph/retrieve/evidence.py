@@ -17,40 +17,21 @@ _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _NO_SPANS: Mapping[str, Span] = MappingProxyType({})
 
 
-def entity_evidence(
-    entity: Entity,
+def row_evidence(
+    row: Entity | Relation,
     score: float,
     why: str,
     index: Snapshot,
     texts: RowTexts,
     known: Mapping[str, Span] = _NO_SPANS,
 ) -> Evidence:
-    """Make evidence of an entity, traced to the passages that describe it; `known` as for `spans_of`."""
+    """Make evidence of an entity or relation, traced to the passages that describe it; `known` as for `spans_of`."""
     return Evidence(
-        kind="entity",
-        id=entity.id,
-        text=texts.entity(entity),
+        kind="entity" if isinstance(row, Entity) else "relation",
+        id=row.id,
+        text=texts.entity(row) if isinstance(row, Entity) else texts.relation(row),
         score=score,
-        spans=spans_of(_described_in(entity), index, known),
-        why=why,
-    )
-
-
-def relation_evidence(
-    relation: Relation,
-    score: float,
-    why: str,
-    index: Snapshot,
-    texts: RowTexts,
-    known: Mapping[str, Span] = _NO_SPANS,
-) -> Evidence:
-    """Make evidence of a relation, traced to the passages that describe it; `known` as for `spans_of`."""
-    return Evidence(
-        kind="relation",
-        id=relation.id,
-        text=texts.relation(relation),
-        score=score,
-        spans=spans_of(_described_in(relation), index, known),
+        spans=spans_of(_described_in(row), index, known),
         why=why,
     )
 
@@ -104,17 +85,15 @@ def ordered_rows(
     """
     texts.entities(entities)
     texts.relations(relations)
-    n, m = len(entities), len(relations)
     known = spans_of_rows([*entities, *relations], index)
-    return (
-        tuple(
-            entity_evidence(e, float(n - i), whys[e.id], index, texts, known) for i, e in enumerate(entities)
-        ),
-        tuple(
-            relation_evidence(r, float(m - i), whys[r.id], index, texts, known)
-            for i, r in enumerate(relations)
-        ),
-    )
+
+    def ordered(rows: Sequence[Entity | Relation]) -> tuple[Evidence, ...]:
+        return tuple(
+            row_evidence(row, float(len(rows) - i), whys[row.id], index, texts, known)
+            for i, row in enumerate(rows)
+        )
+
+    return ordered(entities), ordered(relations)
 
 
 def report_evidence(

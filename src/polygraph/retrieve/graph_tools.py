@@ -12,7 +12,7 @@ from typing import NamedTuple
 from polygraph.models import Models
 from polygraph.prompts import FENCES, neutralize, one_line
 from polygraph.records import Entity, Evidence, Triple
-from polygraph.retrieve.evidence import entity_evidence, spans_of_rows, triple_evidence
+from polygraph.retrieve.evidence import row_evidence, spans_of_rows, triple_evidence
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.snapshot import Snapshot
@@ -134,7 +134,7 @@ class GraphTools:
         self._texts.entities([e for e, _, _ in found])
         return self._show(
             [
-                entity_evidence(e, score, f"{why}: {reason}", self._index, self._texts, known)
+                row_evidence(e, score, f"{why}: {reason}", self._index, self._texts, known)
                 for e, score, reason in found
             ],
             [f"node {e.id!r}" for e, _, _ in found],
@@ -148,7 +148,7 @@ class GraphTools:
         _, entity = node
         feature = act.argument.casefold() or "description"
         if feature == "description":
-            return self._show([entity_evidence(entity, 1.0, why, self._index, self._texts)])
+            return self._show([row_evidence(entity, 1.0, why, self._index, self._texts)])
         if feature == "type":
             return one_line(entity.type) or "unknown"
         if feature == "aliases":

@@ -1,6 +1,7 @@
 """Selection and order of the passages that ranked entities and relations cite."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -8,9 +9,10 @@ from numpy.typing import NDArray
 
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Relation
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Nearest
-from polygraph.text.words import StemCounts, content_stem_set, content_stems
+from polygraph.text.words import content_stem_set
 
 MANY_PASSAGES = 500
 """An entity in more passages is a hub: of these, only the `NEAREST` to the question can matter."""
@@ -18,9 +20,40 @@ NEAREST = 500
 """Passages nearest to the question, of which those that mention a hub are considered."""
 
 
-def consider_passages(
-    entities: Sequence[Entity], vector: Vectors, index: Snapshot, nearest: Nearest | None = None
-) -> list[Sequence[str]]:
+@dataclass(frozen=True, slots=True)
+class PassageCosines:
+    """Cosines of passages with a question: what is known from a search, else compared when it is asked for."""
+
+    vector: Vectors
+    """The question, embedded like the chunks, shape ``(dimension,)``."""
+    index: Snapshot
+    """With `chunk_vectors`."""
+    found: Nearest | None = None
+    """At least the `NEAREST` passages."""
+    scores: NDArray[np.float32] | None = None
+    """Of all chunks, by row."""
+
+    @classmethod
+    def searched(cls, vector: Vectors, index: Snapshot, k: int) -> "PassageCosines":
+        """Search the `k` nearest passages, at least `NEAREST`; keep all cosines where the search computes them."""
+        k = max(k, NEAREST)
+        if not index.compares_all_chunks(k):
+            return cls(vector, index, index.nearest_chunks(vector, k))
+        scores = index.chunk_scores(vector)
+        return cls(vector, index, Nearest.of(scores, k), scores)
+
+    def nearest(self) -> Nearest:
+        """Return at least the `NEAREST` passages."""
+        return self.index.nearest_chunks(self.vector, NEAREST) if self.found is None else self.found
+
+    def of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the cosines of some passages, in the order asked for."""
+        if self.scores is not None:
+            return self.scores[rows]
+        return self.index.chunk_similarities(self.vector, rows)
+
+
+def consider_passages(entities: Sequence[Entity], cosines: PassageCosines) -> list[Sequence[str]]:
     """Return the passages of each entity that can rank high for a question.
 
     All, if they are not more than `MANY_PASSAGES`. Of a hub, those that its descriptions come from and those that are
@@ -29,9 +62,7 @@ def consider_passages(
 
     Args:
         entities: read with at least ``MANY_PASSAGES + 1`` of their chunks.
-        vector: the question, embedded like the chunks, shape ``(dimension,)``.
-        index: with `chunk_vectors`.
-        nearest: at least the `NEAREST` passages, if they are known; they are searched only if there is a hub.
+        cosines: with the question; the nearest passages are searched only if there is a hub.
 
     Returns:
         Chunk ids in the order of the index; of a hub, those of its descriptions first.
@@ -39,9 +70,9 @@ def consider_passages(
     hubs = [e for e in entities if len(e.chunks) > MANY_PASSAGES]
     if not hubs:
         return [e.chunks for e in entities]
+    index = cosines.index
     rows = index.entity_rows([e.id for e in hubs])
-    found_near = index.nearest_chunks(vector, NEAREST) if nearest is None else nearest
-    hits = np.sort(found_near.rows[:NEAREST]).tolist()
+    hits = np.sort(cosines.nearest().rows[:NEAREST]).tolist()
     there = {
         hub.id: [
             n for n, is_there in zip(hits, index.mentioned_in(rows[hub.id], hits), strict=True) if is_there
@@ -131,15 +162,11 @@ class LinkedPassage(NamedTuple):
 
 
 def rank_by_statements(
-    question: str,
     chunks: Sequence[str],
-    rows: Iterable[Entity | Relation],
-    vector: Vectors,
-    index: Snapshot,
-    names: Mapping[str, str] | None = None,
+    rows: Sequence[Entity | Relation],
+    cosines: PassageCosines,
+    texts: RowTexts,
     most: int | None = None,
-    asked: StemCounts | None = None,
-    cosines: NDArray[np.float32] | None = None,
 ) -> list[LinkedPassage]:
     """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
 
@@ -147,27 +174,24 @@ def rank_by_statements(
     in particular where the passage itself says "he" or "the boat".
 
     Args:
-        question: as asked.
         chunks: ids without repeats.
         rows: with their descriptions; the names of a row count as part of each.
-        vector: the question, embedded like the chunks, shape ``(dimension,)``.
-        index: with `chunk_vectors`.
-        names: of the ends of relations, by id; default: the ids.
+        cosines: with the question.
+        texts: of the question; it may have looked for its words in the same descriptions before.
         most: how many are returned, the best; default: all.
-        asked: counts the stems of the question, which it may have looked for in the same descriptions before.
-        cosines: of all chunks with the question, by row, if they are known.
     """
-    if asked is None:
-        asked = StemCounts(content_stems(question))
-    listed = list(rows)
-    named = [asked.stems & content_stem_set(_names(row, names or {})) for row in listed]
-    said = [[d.text for d in row.descriptions] for row in listed]
+    if not chunks:
+        return []
+    asked = texts.asked
+    names = texts.names([end for r in rows if isinstance(r, Relation) for end in (r.source, r.target)])
+    named = [asked.stems & content_stem_set(_names(row, names)) for row in rows]
+    said = [[d.text for d in row.descriptions] for row in rows]
     # All at once, which is faster than row by row.
     asked.look_through(zip(named, said, strict=True))
     n_words: dict[str, int] = {}
-    for of_names, row, texts in zip(named, listed, said, strict=True):
+    for of_names, row, of_row in zip(named, rows, said, strict=True):
         n_of_names = len(of_names)
-        counts = asked.of(texts, without=of_names)
+        counts = asked.of(of_row, without=of_names)
         if not n_of_names and not any(counts):
             continue
         for description, n in zip(row.descriptions, counts, strict=True):
@@ -179,12 +203,9 @@ def rank_by_statements(
         if len(with_words) >= most:
             least = sorted(with_words.values(), reverse=True)[most - 1]
             chunks = [chunk for chunk, n in with_words.items() if n >= least]
-    numbers = index.chunk_rows(chunks)
+    numbers = cosines.index.chunk_rows(chunks)
     ids, ns = list(numbers), np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
-    if cosines is not None:
-        near = cosines[ns]
-    else:
-        near = index.chunk_similarities(vector, ns) if ids else np.zeros(0, dtype=np.float32)
+    near = cosines.of(ns)
     words = np.array([n_words.get(chunk, 0) for chunk in ids], dtype=np.int64)
     order = np.lexsort((ns, -near, -words))[:most]
     return [

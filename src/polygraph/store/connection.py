@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from polygraph.errors import IndexUnreadable, StorageFailed
 from polygraph.store.shared_file import LockedConnection
-from polygraph.store.sql import Row, T, in_order
+from polygraph.store.sql import Row, in_order
 
 FILE_NAME = "index.sqlite"
 BUSY_TIMEOUT_S = 30.0
@@ -322,10 +322,10 @@ class Connection:
             some += some[-1:] * (length - len(some))
             yield from self.rows(f"{query} ({','.join('?' * length)})", some)
 
-    def by_key(self, query: str, keys: Sequence[Any], convert: Callable[[Row], T]) -> list[T]:
+    def by_key(self, query: str, keys: Sequence[Any]) -> list[Row]:
         """Run a query that ends in ``IN`` and whose first column is the key.
 
         Returns:
-            One converted row for each key that was found, in the order of `keys`.
+            One row for each key that was found, in the order of `keys`.
         """
-        return in_order(self.where_in(query, list(dict.fromkeys(keys))), keys, convert)
+        return in_order(self.where_in(query, list(dict.fromkeys(keys))), keys)

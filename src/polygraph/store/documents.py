@@ -76,20 +76,18 @@ class DocumentTables:
 
     def titles(self, documents: Sequence[str]) -> dict[str, str]:
         """Return the titles of some documents by id; unknown ids are left out."""
-        return dict(
-            self._db.by_key("SELECT id, title FROM documents WHERE id IN", documents, lambda row: row)
-        )
+        return dict(self._db.by_key("SELECT id, title FROM documents WHERE id IN", documents))
 
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of some documents by id; unknown ids are left out."""
         query = f"SELECT id, title, metadata FROM documents {self._by_headings} WHERE id IN"  # noqa: S608
-        found = self._db.by_key(query, documents, lambda row: row)
+        found = self._db.by_key(query, documents)
         return {i: Heading.of(title, load(metadata)) for i, title, metadata in found}
 
     def dates(self, documents: Sequence[str]) -> dict[str, str]:
         """Return the dates of some documents by id, as their headings have them; unknown ids are left out."""
         query = f"SELECT id, metadata FROM documents {self._by_headings} WHERE id IN"  # noqa: S608
-        found = self._db.by_key(query, documents, lambda row: row)
+        found = self._db.by_key(query, documents)
         # Most documents have no field of that name.
         return {i: date_of(load(metadata)) if "date" in metadata.casefold() else "" for i, metadata in found}
 
@@ -223,15 +221,15 @@ class DocumentTables:
 
     def chunks_by_row(self, rows: Sequence[int]) -> list[Chunk]:
         """Return chunks by row number, in the order asked for."""
-        return self._db.by_key("SELECT n, * FROM chunks WHERE n IN", rows, lambda row: chunk_of(row[1:]))
+        return [chunk_of(row[1:]) for row in self._db.by_key("SELECT n, * FROM chunks WHERE n IN", rows)]
 
     def chunk_ids_by_row(self, rows: Sequence[int]) -> dict[int, str]:
         """Return ids of chunks by row number, in the order asked for; their texts are not read."""
-        return dict(self._db.by_key("SELECT n, id FROM chunks WHERE n IN", rows, lambda row: row))
+        return dict(self._db.by_key("SELECT n, id FROM chunks WHERE n IN", rows))
 
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id, in the order asked for; unknown ids are left out."""
-        return self._db.by_key("SELECT id, * FROM chunks WHERE id IN", ids, lambda row: chunk_of(row[1:]))
+        return [chunk_of(row[1:]) for row in self._db.by_key("SELECT id, * FROM chunks WHERE id IN", ids)]
 
     def chunks_of(self, document: str) -> list[Chunk]:
         """Return the chunks of one document, in order."""
@@ -252,7 +250,7 @@ class DocumentTables:
         if not self._has_passage_lengths:
             return {}
         query = "SELECT chunk, n_tokens FROM passage_lengths WHERE chunk IN"
-        return dict(self._db.by_key(query, ids, lambda row: row))
+        return dict(self._db.by_key(query, ids))
 
     @cached_property
     def _has_passage_lengths(self) -> bool:
@@ -260,19 +258,19 @@ class DocumentTables:
 
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id; unknown ids are left out."""
-        return dict(self._db.by_key("SELECT id, text FROM chunks WHERE id IN", ids, lambda row: row))
+        return dict(self._db.by_key("SELECT id, text FROM chunks WHERE id IN", ids))
 
     def spans_of(self, ids: Sequence[str]) -> dict[str, Span]:
         """Return the spans of some whole chunks by id; unknown ids are left out."""
         query = 'SELECT id, document, start, "end" FROM chunks WHERE id IN'
-        found = self._db.by_key(query, ids, lambda row: row)
+        found = self._db.by_key(query, ids)
         return {i: Span(document, i, start, end) for i, document, start, end in found}
 
     def chunk_rows(self, ids: Sequence[str] | None = None) -> dict[str, int]:
         """Return row numbers by chunk id: of all chunks by row, or of some in the order asked for."""
         if ids is None:
             return dict(self._db.iterate("SELECT id, n FROM chunks ORDER BY n"))
-        return dict(self._db.by_key("SELECT id, n FROM chunks WHERE id IN", ids, lambda row: row))
+        return dict(self._db.by_key("SELECT id, n FROM chunks WHERE id IN", ids))
 
     def chunk_documents(self) -> Iterator[str]:
         """Yield the document id of every chunk, by row."""

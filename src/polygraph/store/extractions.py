@@ -63,12 +63,11 @@ class ExtractionTables:
 
     def windows(self, ids: Sequence[str]) -> list[Window]:
         """Return windows by id with their chunks, in the order asked for."""
-        return self._db.by_key(
+        query = (
             "SELECT w.id, w.document, w.ordinal, w.first, w.last, d.title, d.metadata FROM windows w "
-            "JOIN documents d ON d.id = w.document WHERE w.id IN",
-            ids,
-            self._window,
+            "JOIN documents d ON d.id = w.document WHERE w.id IN"
         )
+        return [self._window(row) for row in self._db.by_key(query, ids)]
 
     def _window(self, row: Row) -> Window:
         i, document, ordinal, first, last, title, metadata = row

@@ -217,7 +217,7 @@ class GraphTables:
 
     def entities_by_row(self, rows: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
         """Return entities by row number, in the order asked for, each with at most `most_chunks` of its chunks."""
-        found = self._db.by_key(f"{self._entities} WHERE e.n IN", rows, lambda row: row)
+        found = self._db.by_key(f"{self._entities} WHERE e.n IN", rows)
         return [entity_of(row, most_chunks) for row in self._with_descriptions(found, 5)]
 
     def entity_heads(self, rows: Sequence[int], *, most_chunks: int) -> list[Entity]:
@@ -227,9 +227,7 @@ class GraphTables:
         one can only be reached through it.
         """
         columns = "e.n, e.id, e.name, e.type, e.aliases, e.descriptions, '[]', 0"
-        found = self._db.by_key(
-            f"{self._entities.replace('e.*', columns)} WHERE e.n IN", rows, lambda row: row
-        )
+        found = self._db.by_key(f"{self._entities.replace('e.*', columns)} WHERE e.n IN", rows)
         return [
             replace(entity_of(row), chunks=self._first_chunks(row[1], most_chunks))
             for row in self._with_descriptions(found, 5)
@@ -240,7 +238,7 @@ class GraphTables:
         query = "SELECT n, id, name, descriptions FROM entities WHERE n IN"
         return [
             EntityOutline(i, name, [(key, chunk) for key, chunk in load(described)])
-            for _, i, name, described in self._db.by_key(query, rows, lambda row: row)
+            for _, i, name, described in self._db.by_key(query, rows)
         ]
 
     def texts(self, keys: Sequence[int | str]) -> dict[int | str, str]:
@@ -284,19 +282,19 @@ class GraphTables:
 
     def names_by_id(self, ids: Sequence[str]) -> dict[str, str]:
         """Return names by entity id; unknown ids are left out."""
-        return dict(self._db.by_key("SELECT id, name FROM entities WHERE id IN", ids, lambda row: row))
+        return dict(self._db.by_key("SELECT id, name FROM entities WHERE id IN", ids))
 
     def names_by_row(self, rows: Sequence[int]) -> dict[int, str]:
         """Return names by entity row; unknown rows are left out."""
-        return dict(self._db.by_key("SELECT n, name FROM entities WHERE n IN", rows, lambda row: row))
+        return dict(self._db.by_key("SELECT n, name FROM entities WHERE n IN", rows))
 
     def ids_by_row(self, rows: Sequence[int]) -> dict[int, str]:
         """Return ids by entity row; unknown rows are left out."""
-        return dict(self._db.by_key("SELECT n, id FROM entities WHERE n IN", rows, lambda row: row))
+        return dict(self._db.by_key("SELECT n, id FROM entities WHERE n IN", rows))
 
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return row numbers by entity id; unknown ids are left out."""
-        return dict(self._db.by_key("SELECT id, n FROM entities WHERE id IN", ids, lambda row: row))
+        return dict(self._db.by_key("SELECT id, n FROM entities WHERE id IN", ids))
 
     def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Return the rows of the entities that have some names or aliases, by name as given; namesakes by row."""
@@ -397,7 +395,7 @@ class GraphTables:
 
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Return relations by row number, in the order asked for."""
-        found = self._db.by_key(f"{self._relations} WHERE r.n IN", rows, lambda row: row)
+        found = self._db.by_key(f"{self._relations} WHERE r.n IN", rows)
         return [_relation(row) for row in self._with_descriptions(found, 5)]
 
     def all_relations(self) -> Iterator[Relation]:
@@ -450,7 +448,7 @@ class GraphTables:
     def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """Return the number of descriptions of some relations by row, without reading their texts."""
         query = f"SELECT n, {self._db.dialect.list_length('descriptions')} FROM relations WHERE n IN"  # noqa: S608
-        return dict(self._db.by_key(query, rows, lambda row: row))
+        return dict(self._db.by_key(query, rows))
 
     def relation_heads(self, rows: Sequence[int]) -> list[tuple[str, float]]:
         """Return id and weight of some relations by row, in the order asked for; nothing else of them is read."""
@@ -458,7 +456,7 @@ class GraphTables:
             "SELECT r.n, s.id, t.id, r.weight FROM relations r "
             "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target WHERE r.n IN"
         )
-        found = self._db.by_key(query, rows, lambda row: row)
+        found = self._db.by_key(query, rows)
         return [(f"{source} | {target}", weight) for _, source, target, weight in found]
 
     def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
@@ -568,7 +566,8 @@ class GraphTables:
 
     def triples_by_row(self, rows: Sequence[int]) -> list[Triple]:
         """Return triples by row number, in the order asked for."""
-        return self._db.by_key(f"{_TRIPLES.format(column='id')} WHERE r.n IN", rows, _triple)
+        found = self._db.by_key(f"{_TRIPLES.format(column='id')} WHERE r.n IN", rows)
+        return [_triple(row) for row in found]
 
     def all_triples(self, *, by_name: bool = False) -> Iterator[Triple]:
         """Yield every triple, by row; `by_name`: subject and object are names of entities instead of ids."""
@@ -606,7 +605,7 @@ class GraphTables:
 
     def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
-        return self._db.by_key("SELECT n, source, target FROM triples WHERE n IN", rows, lambda row: row)
+        return self._db.by_key("SELECT n, source, target FROM triples WHERE n IN", rows)
 
     def predicates(self) -> list[str]:
         """Return the distinct predicates of the triples, sorted; their positions are rows of `predicate_vectors`."""

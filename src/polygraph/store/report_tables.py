@@ -48,22 +48,22 @@ class ReportTables:
 
     def communities(self, ids: Sequence[str] | None = None) -> list[Community]:
         """Return all communities by level, then id, or some in the order asked for."""
+        if ids is None:
+            found = self._db.rows("SELECT * FROM communities ORDER BY level, id")
+        else:
+            found = self._db.by_key("SELECT * FROM communities WHERE id IN", ids)
         # An id stands in many communities, but is kept in memory once.
         kept: dict[str, str] = {}
-
-        def convert(row: Row) -> Community:
-            i, level, parent, entities, chunks = row
-            return Community(
+        return [
+            Community(
                 id=i,
                 level=level,
                 parent=parent,
                 entities=tuple([kept.setdefault(e, e) for e in load(entities)]),
                 chunks=tuple([kept.setdefault(c, c) for c in load(chunks)]),
             )
-
-        if ids is not None:
-            return self._db.by_key("SELECT * FROM communities WHERE id IN", ids, convert)
-        return [convert(row) for row in self._db.rows("SELECT * FROM communities ORDER BY level, id")]
+            for i, level, parent, entities, chunks in found
+        ]
 
     def community_tree(self) -> list[tuple[str, int, str]]:
         """Return every community as ``(id, level, id of its parent)``, by level, then id."""
@@ -110,7 +110,8 @@ class ReportTables:
 
     def get(self, communities: Sequence[str]) -> list[Report]:
         """Return the reports of some communities, in the order asked for; those without one are left out."""
-        return self._db.by_key("SELECT * FROM reports WHERE community IN", communities, report_of)
+        found = self._db.by_key("SELECT * FROM reports WHERE community IN", communities)
+        return [report_of(row) for row in found]
 
     def all(self) -> Iterator[Report]:
         """Yield every report, by level, then community id: the rows of `report_vectors`."""

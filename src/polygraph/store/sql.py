@@ -4,7 +4,7 @@ Statements are written once, with ``?`` for parameters, `ON CONFLICT` for what m
 around column names that PostgreSQL reserves. What the two databases spell differently is in `Dialect`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -76,18 +76,18 @@ class SqlConnection(Protocol):
     def where_in(self, query: str, keys: Sequence[Any]) -> Iterator[Row]:
         """Run a query that ends in ``IN`` for any number of keys; rows come in no defined order."""
 
-    def by_key(self, query: str, keys: Sequence[Any], convert: Callable[[Row], T]) -> list[T]:
+    def by_key(self, query: str, keys: Sequence[Any]) -> list[Row]:
         """Run a query that ends in ``IN`` and whose first column is the key.
 
         Returns:
-            One converted row for each key that was found, in the order of `keys`.
+            One row for each key that was found, in the order of `keys`.
         """
 
 
-def in_order(found: Iterable[Row], keys: Sequence[Any], convert: Callable[[Row], T]) -> list[T]:
-    """Convert rows whose first column is a key, in the order of the keys; keys without a row are left out."""
+def in_order(found: Iterable[Row], keys: Sequence[Any]) -> list[Row]:
+    """Return rows whose first column is a key in the order of the keys; keys without a row are left out."""
     rows = {row[0]: row for row in found}
-    return [convert(rows[key]) for key in keys if key in rows]
+    return [rows[key] for key in keys if key in rows]
 
 
 def in_batches(rows: Iterable[T]) -> Iterator[tuple[int, list[T]]]:

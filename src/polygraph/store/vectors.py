@@ -1,6 +1,6 @@
 """Search for the nearest of the vectors of a layer: exact, or among the best by their codes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -144,6 +144,16 @@ class VectorSearch(Protocol):
         """Tell whether a search for `k` rows without a filter costs less than comparing all rows."""
 
 
+def dot_products(
+    rows: Callable[[NDArray[np.int64]], Vectors], vector: Vectors, ns: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Implement `VectorSearch.similarities` by `VectorSearch.rows`."""
+    found = np.empty(len(ns), dtype=np.float32)
+    for at in range(0, len(ns), _COMPARED):
+        found[at : at + _COMPARED] = dot_rows(rows(ns[at : at + _COMPARED]), vector)
+    return found
+
+
 class VectorIndex:
     """Unit vectors in the order of their ids; implements `VectorSearch`.
 
@@ -185,10 +195,7 @@ class VectorIndex:
 
     def similarities(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""
-        found = np.empty(len(ns), dtype=np.float32)
-        for at in range(0, len(ns), _COMPARED):
-            found[at : at + _COMPARED] = dot_rows(self.rows(ns[at : at + _COMPARED]), vector)
-        return found
+        return dot_products(self.rows, vector, ns)
 
     def copy_to(self, path: Path) -> None:
         """Write all vectors to a file in single precision, as `numpy.save` does, a part at a time."""

@@ -1,4 +1,4 @@
-"""Three short documents and evidence from them, for the tests of answers and of their citations."""
+"""Three short documents and evidence from them, for the tests of answers; and indexes that answer without a model."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from polygraph.records import Evidence, Span
 from polygraph.retrieve.methods.lexical import BM25
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import hashed_models
+from polygraph.testing.check_retrieval import faults_of_answer
 from polygraph.workspace.index import Index
 
 TEXTS = {
@@ -41,3 +42,28 @@ def retrieval(index):
     )
     context = "\n\n".join(f"[{n}] {e.text}" for n, e in enumerate(evidence, 1))
     return replace(found, evidence=evidence, context=context)
+
+
+@pytest.fixture(scope="session")
+def index_offline(tmp_path_factory, write_files):
+    """Return a function that makes an index of some files without a model."""
+
+    def make(files):
+        base = tmp_path_factory.mktemp("offline")
+        made = Index.open(base / "index", offline=True)
+        made.add(write_files(base / "papers", files))
+        return made
+
+    return make
+
+
+@pytest.fixture
+def ask(index):
+    """Return a function that answers a question from the passages with its words, and checks the answer."""
+
+    def answer(question):
+        found = index.ask(question, method="bm25")
+        assert list(faults_of_answer(found, index.snapshot())) == []
+        return found
+
+    return answer

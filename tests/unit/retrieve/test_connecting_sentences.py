@@ -2,9 +2,6 @@
 
 import pytest
 
-from polygraph import Answer, Index
-from polygraph.testing.check_retrieval import faults_of_answer
-
 FILES = {
     "mill.txt": "Ada Brook owns the mill in Porthallow. Ada Brook bought rope from Carver Ropeworks in May.",
     "pier.txt": "Ben Olsen repaired the pier. Carver Ropeworks employs Ben Olsen in the winter.",
@@ -15,29 +12,17 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    folder = tmp_path_factory.mktemp("town")
-    (folder / "papers").mkdir()
-    for name, text in FILES.items():
-        (folder / "papers" / name).write_text(text)
-    opened = Index.open(folder / "town.index", offline=True)
-    opened.add(str(folder / "papers"))
-    return opened
+def index(index_offline):
+    return index_offline(FILES)
 
 
-def ask(index: Index, question: str) -> Answer:
-    answer = index.ask(question, method="bm25")
-    assert list(faults_of_answer(answer, index.snapshot())) == []
-    return answer
-
-
-def test_a_sentence_with_both_names_says_it(index: Index) -> None:
-    answer = ask(index, "How is Ada Brook connected with Dora Finch?")
+def test_a_sentence_with_both_names_says_it(ask):
+    answer = ask("How is Ada Brook connected with Dora Finch?")
     assert answer.text.startswith("Ada Brook and Dora Finch founded the choir. [")
 
 
-def test_a_third_name_leads_from_one_to_the_other_in_the_order_of_the_question(index: Index) -> None:
-    answer = ask(index, "How are Ben Olsen and Ada Brook connected?")
+def test_a_third_name_leads_from_one_to_the_other_in_the_order_of_the_question(ask):
+    answer = ask("How are Ben Olsen and Ada Brook connected?")
     assert answer.text.startswith(
         "Through Carver Ropeworks: Carver Ropeworks employs Ben Olsen in the winter. ["
     )
@@ -45,17 +30,17 @@ def test_a_third_name_leads_from_one_to_the_other_in_the_order_of_the_question(i
     assert [c.document for c in answer.citations] == ["pier.txt", "mill.txt"]
 
 
-def test_names_that_stand_close_are_shown_as_they_stand(index: Index) -> None:
-    answer = ask(index, "What has Fred Lake to do with Ella Sand?")
+def test_names_that_stand_close_are_shown_as_they_stand(ask):
+    answer = ask("What has Fred Lake to do with Ella Sand?")
     assert answer.text.startswith("In the same document: Ella Sand opened the club. [")
 
 
-def test_a_verdict_and_other_questions_are_answered_otherwise(index: Index) -> None:
+def test_a_verdict_and_other_questions_are_answered_otherwise(ask):
     for question in ("Is Ada Brook related to Dora Finch?", "What did Ada Brook and Fred Lake build?"):
-        text = ask(index, question).text
+        text = ask(question).text
         assert not text.startswith(("Through", "In the same document"))
 
 
-def test_names_that_nothing_connects_get_no_connection(index: Index) -> None:
-    text = ask(index, "How is Gus Hale connected with Dora Finch?").text
+def test_names_that_nothing_connects_get_no_connection(ask):
+    text = ask("How is Gus Hale connected with Dora Finch?").text
     assert not text.startswith(("Through", "In the same document"))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from polygraph.models import Calls, Models
 from polygraph.records import Description
-from polygraph.retrieve.linked_passages import rank_by_statements
+from polygraph.retrieve.linked_passages import PassageCosines, rank_by_statements
 from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal, RelationEnds
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.store.snapshot import Snapshot
@@ -55,9 +55,11 @@ def test_source_texts_come_by_what_is_said_there_of_an_entity(tmp_path, index_of
         ada = index.entities([index.entities_named(["Ada"])["Ada"][0]])[0]
         said = [Description("Ada rested all night.", "d1.txt:0"), Description("Ada paid.", "d2.txt:0")]
         ada = replace(ada, descriptions=tuple(said))
-        chunks, vector = ["d2.txt:0", "d1.txt:0"], WORDS.embed(["Bela"], "query")[0]
-        asked = rank_by_statements("Who rested that night?", chunks, [ada], vector, index)
-        other = rank_by_statements("Who is it?", chunks, [ada], vector, index)
+        cosines = PassageCosines(WORDS.embed(["Bela"], "query")[0], index)
+        asked, other = (
+            rank_by_statements(["d2.txt:0", "d1.txt:0"], [ada], cosines, RowTexts(index, question))
+            for question in ("Who rested that night?", "Who is it?")
+        )
     assert [(p.chunk, p.n_words) for p in asked] == [("d1.txt:0", 2), ("d2.txt:0", 0)]
     # Where no words are shared, the cosine decides.
     assert [p.chunk for p in other] == ["d2.txt:0", "d1.txt:0"]

@@ -8,8 +8,14 @@ import pytest
 from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.dual_level import RelationReader
-from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_statements
+from polygraph.retrieve.linked_passages import (
+    PassageCosines,
+    assign_to_first,
+    pick_by_quota,
+    rank_by_statements,
+)
 from polygraph.retrieve.methods.lightrag import LightRAG
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
@@ -237,15 +243,13 @@ def test_quotas_fall_linearly_to_one_and_unused_quotas_are_redistributed():
 
 
 def test_passages_by_similarity_break_ties_by_row(index):
-    vector = WORDS.embed(["Ada"], "query")[0]
-    found = rank_by_statements("Ada", ["d4.txt:0", "d2.txt:0", "d1.txt:0"], [], vector, index)
+    chunks, texts = ["d4.txt:0", "d2.txt:0", "d1.txt:0"], RowTexts(index, "Ada")
+    cosines = PassageCosines(WORDS.embed(["Ada"], "query")[0], index)
+    found = rank_by_statements(chunks, [], cosines, texts)
     assert [p.chunk for p in found] == ["d1.txt:0", "d4.txt:0", "d2.txt:0"]
     assert found[0].cosine == pytest.approx(3**-0.5, abs=1e-5)
-    assert (
-        rank_by_statements("Ada", ["d4.txt:0", "d2.txt:0", "d1.txt:0"], [], vector, index, most=2)
-        == found[:2]
-    )
-    assert rank_by_statements("Ada", [], [], vector, index) == []
+    assert rank_by_statements(chunks, [], cosines, texts, most=2) == found[:2]
+    assert rank_by_statements([], [], cosines, texts) == []
 
 
 def test_a_question_about_the_whole_collection_asks_a_model_for_an_overview(index):

@@ -1,11 +1,19 @@
 """Passages of entities: which of those of a hub are considered."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from polygraph.records import Description, Entity
 from polygraph.retrieve import linked_passages
-from polygraph.retrieve.linked_passages import best_passages, consider_passages, rank_by_statements
+from polygraph.retrieve.linked_passages import (
+    PassageCosines,
+    best_passages,
+    consider_passages,
+    rank_by_statements,
+)
 from polygraph.store.vectors import Nearest
+from polygraph.text.words import StemCounts, content_stems
 
 
 def entity(name, chunks, described=()):
@@ -47,14 +55,16 @@ def test_of_a_hub_only_described_and_near_passages_are_considered(monkeypatch):
     monkeypatch.setattr(linked_passages, "MANY_PASSAGES", 3)
     monkeypatch.setattr(linked_passages, "NEAREST", 4)
     hub, other = [f"d:{n}" for n in (0, 1, 2, 4, 7, 9)], ["d:3", "d:5", "d:6"]
-    index = Tiny(hub=hub, other=other)
-    found = consider_passages([entity("hub", hub, ["d:2"]), entity("other", other)], np.ones(2), index)
+    cosines = PassageCosines(np.ones(2), Tiny(hub=hub, other=other))
+    found = consider_passages([entity("hub", hub, ["d:2"]), entity("other", other)], cosines)
     # The nearest four are 6, 7, 8 and 9; the hub is in two of them, and described in 2.
     assert [list(chunks) for chunks in found] == [["d:2", "d:7", "d:9"], other]
 
 
 def test_an_entity_in_few_passages_keeps_all_of_them_without_a_search():
-    assert consider_passages([entity("a", ["d:1", "d:2"])], np.ones(2), None) == [("d:1", "d:2")]
+    assert consider_passages([entity("a", ["d:1", "d:2"])], PassageCosines(np.ones(2), None)) == [
+        ("d:1", "d:2")
+    ]
 
 
 def test_the_best_passages_are_ranked_by_score_then_row():
@@ -62,6 +72,12 @@ def test_the_best_passages_are_ranked_by_score_then_row():
     assert best_passages(scores, Tiny(), 3) == [("d:3", 0.9), ("d:1", 0.5), ("d:7", 0.5)]
     assert best_passages(scores, Tiny(), 2) == [("d:3", 0.9), ("d:1", 0.5)]
     assert best_passages({}, Tiny(), 2) == []
+
+
+def rank(index, ada, most=None, scores=None):
+    texts = SimpleNamespace(asked=StemCounts(content_stems("Is it about Ada?")), names=lambda ids: {})
+    cosines = PassageCosines(np.ones(2), index, scores=scores)
+    return rank_by_statements(ada.chunks, [ada], cosines, texts, most)
 
 
 def test_passages_with_fewer_words_than_the_last_one_returned_are_not_read():
@@ -76,14 +92,14 @@ def test_passages_with_fewer_words_than_the_last_one_returned_are_not_read():
             return np.array([row / 10 for row in rows], dtype=np.float32)
 
     ada = entity("Ada", [f"d:{n}" for n in range(10)], ["d:2", "d:4", "d:6"])
-    every = rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), Read())
+    every = rank(Read(), ada)
     index = Read()
-    found = rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), index, most=2)
+    found = rank(index, ada, most=2)
     assert [p.chunk for p in every] == ["d:6", "d:4", "d:2", *(f"d:{n}" for n in (9, 8, 7, 5, 3, 1, 0))]
     assert found == every[:2]
     assert index.asked == ["d:2", "d:4", "d:6"]
     # Where fewer passages have words of the question than are asked for, all are read.
-    assert rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), index, most=5) == every[:5]
+    assert rank(index, ada, most=5) == every[:5]
     assert len(index.asked) == 13
 
 
@@ -93,6 +109,6 @@ def test_cosines_that_are_known_are_not_read_again():
             return {chunk: int(chunk[2:]) for chunk in chunks}
 
     ada = entity("Ada", ["d:0", "d:1", "d:2", "d:3"], ["d:1"])
-    cosines = np.array([0.2, 0.1, 0.4, 0.3, 0.9], dtype=np.float32)
-    found = rank_by_statements("Is it about Ada?", ada.chunks, [ada], np.ones(2), Read(), cosines=cosines)
+    scores = np.array([0.2, 0.1, 0.4, 0.3, 0.9], dtype=np.float32)
+    found = rank(Read(), ada, scores=scores)
     assert [(p.chunk, p.cosine) for p in found] == [("d:1", 0.1), ("d:2", 0.4), ("d:3", 0.3), ("d:0", 0.2)]

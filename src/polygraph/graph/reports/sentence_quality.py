@@ -201,7 +201,7 @@ def name_likeness(name: str) -> float:
     >>> name_likeness("Halcyon"), name_likeness("old friend"), name_likeness("2024-07-01"), name_likeness("18 January")
     (1.0, 0.4, 0.1, 0.1)
     """
-    if _is_time(name):
+    if _is_date_or_number(name):
         return 0.1
     fit = 1.0 if len(name) <= 40 else 0.5
     if name == name.lower() != name.upper() and not any(character.isdigit() for character in name):
@@ -209,7 +209,7 @@ def name_likeness(name: str) -> float:
     return fit
 
 
-def _is_time(name: str) -> bool:
+def _is_date_or_number(name: str) -> bool:
     """Tell whether a name is a date, a year, a number or a time of day, and nothing else."""
     parts = _WORD.findall(name.casefold())
     # Most names are none, and most of those show it by their first word.

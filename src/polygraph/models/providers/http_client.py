@@ -168,8 +168,11 @@ class _TimedReader(io.RawIOBase):
         super().close()
 
 
-class _SentAtOnce(HTTPConnection):
-    """A connection that sends the headers of a request together with its body, so that nobody is woken up twice."""
+class _Connection(HTTPConnection):
+    """A connection whose every operation ends at the deadline.
+
+    It sends the headers of a request together with its body, so that nobody is woken up twice.
+    """
 
     _held: list[bytes] | None = None
 
@@ -188,23 +191,14 @@ class _SentAtOnce(HTTPConnection):
         else:
             self._held.append(data)
 
-
-class _Connection(_SentAtOnce):
-    """A connection whose every operation ends at the deadline."""
-
     def connect(self) -> None:
         self.timeout = shortened(self.timeout)
         super().connect()
         self.sock = _TimedSocket(self.sock)
 
 
-class _TlsConnection(_SentAtOnce, HTTPSConnection):
+class _TlsConnection(_Connection, HTTPSConnection):
     """The same for TLS."""
-
-    def connect(self) -> None:
-        self.timeout = shortened(self.timeout)
-        super().connect()
-        self.sock = _TimedSocket(self.sock)
 
 
 class _Pool(HTTPConnectionPool):

@@ -22,9 +22,8 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import (
-    entity_evidence,
     nothing_found,
-    relation_evidence,
+    row_evidence,
     scores_as_json,
     spans_of_rows,
 )
@@ -139,11 +138,11 @@ class FastGraphRAG:
         spans = spans_of_rows([*entities.values(), *(r for r, _ in relations)], index)
         whys = self._whys(ranked, matches, network, walked, index)
         entity_rows = tuple(
-            entity_evidence(entities[n], round(s, 6), why, index, texts, spans)
+            row_evidence(entities[n], round(s, 6), why, index, texts, spans)
             for (n, s), why in zip(ranked, whys, strict=True)
         )
         relation_rows = tuple(
-            relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts, spans)
+            row_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts, spans)
             for r, s in relations
         )
         rest = 1 - self.entities_share - self.relations_share

@@ -14,17 +14,20 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from polygraph.models import Models
-from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import (
-    entity_evidence,
     nothing_found,
-    relation_evidence,
     report_evidence,
+    row_evidence,
     spans_of_rows,
 )
-from polygraph.retrieve.linked_passages import MANY_PASSAGES, consider_passages, rank_by_statements
+from polygraph.retrieve.linked_passages import (
+    MANY_PASSAGES,
+    PassageCosines,
+    consider_passages,
+    rank_by_statements,
+)
 from polygraph.retrieve.pack import HEAD_TOKENS, Block, fitting_counts, pack
 from polygraph.retrieve.row_texts import ROW_TOKENS, RowTexts
 from polygraph.retrieve.steps import (
@@ -99,7 +102,8 @@ class GraphRAGLocal:
         # 4. Source texts of the entities.
         sources: Sequence[Evidence]
         if self.order == "question":
-            source_whys = self._source_whys(question, others[0][0], entities, relations, index, texts)
+            cosines = PassageCosines(others[0][0], index)
+            source_whys = self._source_whys(entities, relations, cosines, texts)
             sources = ranked = RankedPassages(source_whys, index)
             source_ids = ranked.ids
         else:
@@ -162,11 +166,9 @@ class GraphRAGLocal:
 
     def _source_whys(
         self,
-        question: str,
-        vector: Vectors,
         entities: Sequence[Entity],
         relations: Sequence[Relation],
-        index: Snapshot,
+        cosines: PassageCosines,
         texts: RowTexts,
     ) -> dict[str, str]:
         """Rank source texts for the question, see `rank_by_statements`; return their ids with the reasons.
@@ -175,25 +177,19 @@ class GraphRAGLocal:
         in a relation what it did.
 
         Args:
-            question: as asked.
-            vector: the question, embedded like the chunks, shape ``(dimension,)``.
             entities: best first.
             relations: of the context.
-            index: the snapshot.
-            texts: writes the names of the ends.
+            cosines: with the question.
+            texts: of the question.
         """
-        considered = consider_passages(entities, vector, index)
+        considered = consider_passages(entities, cosines)
         first: dict[str, str] = {}
         # From the last row on, so that of several rows of a passage the first one remains.
         for relation in reversed(relations):
             first.update(dict.fromkeys([d.chunk for d in relation.descriptions], f"states {relation.id}"))
         for entity, chunks in zip(reversed(entities), reversed(considered), strict=True):
             first.update(dict.fromkeys(chunks, f"mentions {entity.name}"))
-        names = texts.names([end for r in relations for end in (r.source, r.target)])
-        rows: list[Entity | Relation] = [*entities, *relations]
-        ranked = rank_by_statements(
-            question, list(first), rows, vector, index, names, most=RANKED, asked=texts.asked
-        )
+        ranked = rank_by_statements(list(first), [*entities, *relations], cosines, texts, RANKED)
         return {
             p.chunk: f"{first[p.chunk]}; what is said there has {p.n_words} of the question's "
             f"words; cosine {p.cosine:.3f} with the question"
@@ -230,7 +226,7 @@ class GraphRAGLocal:
             texts.entities(more)
             spans = spans_of_rows(more, index)
             for i, (entity, state) in enumerate(zip(more, states, strict=True), n):
-                row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts, spans)
+                row = row_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts, spans)
                 entity_tokens += count_tokens(row.text) + 3
                 picked = [r for r in state if r in read]
                 cost = entity_tokens + sum(costs[r] for r in picked)
@@ -302,6 +298,5 @@ def _relation_rows(relations: Sequence[Relation], index: Snapshot, texts: RowTex
     spans = spans_of_rows(relations, index)
     whys = (f"joins matched entities; weight {r.weight:.1f}" for r in relations)
     return tuple(
-        relation_evidence(r, r.weight, why, index, texts, spans)
-        for r, why in zip(relations, whys, strict=True)
+        row_evidence(r, r.weight, why, index, texts, spans) for r, why in zip(relations, whys, strict=True)
     )

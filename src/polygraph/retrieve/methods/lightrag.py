@@ -12,9 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import ClassVar, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import AnswerForm, Cut, Entity, Relation, Retrieval, Step
@@ -22,7 +19,8 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.dual_level import (
     Level,
     RelationReader,
-    fit_rows,
+    deduplicate,
+    fit_tables,
     passages_of_relations,
     rerank_passages,
     search_high_level,
@@ -35,7 +33,7 @@ from polygraph.retrieve.evidence import (
 )
 from polygraph.retrieve.linked_passages import (
     MANY_PASSAGES,
-    NEAREST,
+    PassageCosines,
     assign_to_first,
     consider_passages,
     pick_by_quota,
@@ -53,7 +51,6 @@ from polygraph.retrieve.steps import (
     sources_of,
 )
 from polygraph.store.snapshot import Snapshot
-from polygraph.store.vectors import Nearest
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.questions.keywords import Keywords, question_keywords
 
@@ -193,38 +190,20 @@ class LightRAG:
         relations = reader.read(level.relations)
         whys = _reasons((low, high), level.relations, relations)
         near: list[tuple[str, str]] = []
-        nearest: Nearest | None = None
-        cosines: NDArray[np.float32] | None = None
+        cosines = PassageCosines(vector, index)
         if self.mode == "mix":
-            # One search for these and for the passages of hubs; where it compares all, for those of all rows.
-            k = max(self.chunk_k, NEAREST)
-            if index.compares_all_chunks(k):
-                cosines = index.chunk_scores(vector)
-                nearest = Nearest.of(cosines, k)
-            else:
-                nearest = index.nearest_chunks(vector, k)
-            hits = [h for h in nearest.hits(self.chunk_k) if h.score >= self.threshold]
+            # One search for these and for the passages of hubs.
+            cosines = PassageCosines.searched(vector, index, self.chunk_k)
+            hits = [h for h in cosines.nearest().hits(self.chunk_k) if h.score >= self.threshold]
             near = [
                 (c.id, f"cosine {h.score:.3f} with the question")
                 for h, c in zip(hits, index.chunks([h.n for h in hits]), strict=True)
             ]
-        of_entities = self._pick_passages(
-            question,
-            [(e, e.name) for e in level.entities],
-            "mentions",
-            (),
-            vector,
-            index,
-            texts,
-            nearest,
-            cosines,
-        )
+        of_entities = self._pick_passages(level.entities, cosines, texts)
         # The code takes from relations what entities have, so that theirs are the passages that nothing else chose.
         # A ranking of their own tells what relations say; a passage of both is counted once when they are interleaved.
         taken: Collection[str] = () if self.pick == "statements" else {c for c, _ in of_entities}
-        of_relations = self._pick_passages(
-            question, [(r, r.id) for r in relations], "states", taken, vector, index, texts, nearest, cosines
-        )
+        of_relations = self._pick_passages(relations, cosines, texts, exclude=taken)
         streams = (near, of_entities, of_relations)
         linked: dict[str, str] = {}
         for chunk, why in (pair for stream in streams for pair in stream):
@@ -254,7 +233,7 @@ class LightRAG:
         # The order of these counts truncated relations, too.
         counts = relations_per_chunk(reader.read(low.relations))
         of_entities = [(e.id, e.why) for e in sources_of(kept_low.entities, counts, index)]
-        entities = list({e.id: e for e in (*kept_high.entities, *kept_low.entities)}.values())
+        entities = deduplicate(chain(kept_high.entities, kept_low.entities))
         rows = list(dict.fromkeys((*kept_high.relations, *kept_low.relations)))
         relations = reader.read(rows)
         # Passages beyond a level's budget stay in the ranking, after those of both levels within it.
@@ -285,56 +264,43 @@ class LightRAG:
         """Truncate the rows of a level to the budgets of the tables, at least one of each."""
         wanted = n_levels * (self.entity_tokens + self.relation_tokens)
         scale = min(1.0, self.tables_share * self.max_tokens / wanted)
-        entities, entity_cuts = fit_rows(
+        entities, relations, cuts = fit_tables(
             level.entities,
-            texts.entities,
-            int(self.entity_tokens * scale),
-            "entity",
-        )
-        relations, relation_cuts = fit_rows(
             level.relations,
-            lambda rows: texts.relations(reader.read(rows)),
+            reader,
+            texts,
+            int(self.entity_tokens * scale),
             int(self.relation_tokens * scale),
-            "relation",
         )
-        return replace(level, entities=entities, relations=relations), (*entity_cuts, *relation_cuts)
+        return replace(level, entities=entities, relations=relations), cuts
 
     def _pick_passages(
         self,
-        question: str,
-        rows: Sequence[tuple[Entity | Relation, str]],
-        verb: str,
-        exclude: Collection[str],
-        vector: Vectors,
-        index: Snapshot,
+        rows: Sequence[Entity | Relation],
+        cosines: PassageCosines,
         texts: RowTexts,
-        nearest: Nearest | None,
-        cosines: NDArray[np.float32] | None,
+        exclude: Collection[str] = (),
     ) -> list[tuple[str, str]]:
-        """Pick passages of ranked rows (with their names), each with the first row that cites it."""
-        if verb == "mentions" and self.pick != "quota":
-            entities = [row for row, _ in rows if isinstance(row, Entity)]
-            cited = consider_passages(entities, vector, index, nearest)
+        """Pick passages of ranked rows, each with the first row that cites it as the reason."""
+        entities = [row for row in rows if isinstance(row, Entity)]
+        if entities and self.pick != "quota":
+            cited = consider_passages(entities, cosines)
         else:
-            cited = [row.chunks for row, _ in rows]
-        name_of: dict[str, str] = {}
+            cited = [row.chunks for row in rows]
+        whys: dict[str, str] = {}
         # From the last row on, so that of several rows of a passage the first one remains.
-        for (_, name), chunks in zip(reversed(rows), reversed(cited), strict=True):
-            name_of.update(dict.fromkeys(chunks, name))
+        for row, chunks in zip(reversed(rows), reversed(cited), strict=True):
+            why = f"mentions {row.name}" if isinstance(row, Entity) else f"states {row.id}"
+            whys.update(dict.fromkeys(chunks, why))
         for chunk in exclude:
-            name_of.pop(chunk, None)
+            whys.pop(chunk, None)
         if self.pick == "quota":
             assigned = assign_to_first(cited, exclude)
-            return [(c, f"{verb} {name_of[c]}") for c in pick_by_quota(assigned, self.related_chunks)]
+            return [(c, whys[c]) for c in pick_by_quota(assigned, self.related_chunks)]
         n = max(1, self.related_chunks * len(rows) // 2)
-        said = [row for row, _ in rows] if self.pick == "statements" else []
-        names = texts.names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
-        ranked = rank_by_statements(
-            question, list(name_of), said, vector, index, names, most=n, asked=texts.asked, cosines=cosines
-        )
-        return [
-            (p.chunk, f"{verb} {name_of[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked
-        ]
+        said = rows if self.pick == "statements" else []
+        ranked = rank_by_statements(list(whys), said, cosines, texts, n)
+        return [(p.chunk, f"{whys[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked]
 
     def _n_within_budget(self, passages: Sequence[tuple[str, str]], index: Snapshot) -> int:
         """Count the passages of a level that fit its budget; all if it has none."""

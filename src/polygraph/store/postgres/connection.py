@@ -1,7 +1,7 @@
 """A connection to the tables of an index in PostgreSQL; implements `store.sql.SqlConnection`."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count, islice
@@ -12,7 +12,7 @@ from polygraph.postgresql import (
     connect,
     database_errors_explained,
 )
-from polygraph.store.sql import Row, T, in_order
+from polygraph.store.sql import Row, in_order
 
 if TYPE_CHECKING:
     from polygraph.postgresql import DatabaseConnection
@@ -207,9 +207,9 @@ class PostgresConnection:
         for at in range(0, len(keys), _KEYS):
             yield from self._run(whole, (list(keys[at : at + _KEYS]),))
 
-    def by_key(self, query: str, keys: Sequence[Any], convert: Callable[[Row], T]) -> list[T]:
+    def by_key(self, query: str, keys: Sequence[Any]) -> list[Row]:
         """Run a query that ends in ``IN`` and whose first column is the key, see `store.sql.SqlConnection`."""
-        return in_order(self.where_in(query, list(dict.fromkeys(keys))), keys, convert)
+        return in_order(self.where_in(query, list(dict.fromkeys(keys))), keys)
 
     def _run(self, statement: str, parameters: Sequence[Any] = (), *, binary: bool = False) -> list[Row]:
         with self._locked():

@@ -16,7 +16,7 @@ from polygraph.errors import IndexUnreadable, StorageFailed
 from polygraph.models.protocols import Vectors
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.vector_tables import EXTENSION, Ids, extension, ids_from
-from polygraph.store.vectors import Hit, Nearest, VectorSearch
+from polygraph.store.vectors import Hit, Nearest, VectorSearch, dot_products
 
 _SPARE = 100
 """Rows that are fetched beyond those asked for, at least: half precision may rank them otherwise."""
@@ -110,10 +110,7 @@ class DatabaseVectors:
 
     def similarities(self, vector: Vectors, ns: Numbers) -> NDArray[np.float32]:
         """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""
-        found = np.empty(len(ns), dtype=np.float32)
-        for at in range(0, len(ns), _COMPARED):
-            found[at : at + _COMPARED] = dot_rows(self.rows(ns[at : at + _COMPARED]), vector)
-        return found
+        return dot_products(self.rows, vector, ns)
 
     def compares_all(self, k: int) -> bool:
         """See `VectorSearch`."""

@@ -6,7 +6,7 @@ Each returns the text of the reply. An empty reply that stays empty after the re
 from collections.abc import Callable, Mapping, Sequence
 
 from polygraph.models import Models
-from polygraph.models.protocols import ChatModel, ChatRequest, Message
+from polygraph.models.protocols import ChatModel, ChatRequest, opening
 from polygraph.prompts import FENCES, PromptText, as_data, neutralize, prompt
 from polygraph.records import AnswerForm
 from polygraph.tasks.parsing.free_text import free_text
@@ -79,7 +79,7 @@ def write_answer(
     )
     longest = _MAX_OVERVIEW_TOKENS if form == "overview" else _MAX_ANSWER_TOKENS
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=max(longest, 3 * (target_words or 0)),
         sample=sample,
     )
@@ -123,7 +123,7 @@ def confirm_answer(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_CONFIRMED_TOKENS,
         time_limit_s=time_limit_s,
     )
@@ -156,9 +156,7 @@ def lengthen_answer(
     system, user = prompt("lengthen").fill(
         {"answer": as_data(text, "answer"), "question": question, "n_words": n_words}
     )
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=50 + 3 * n_words
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=50 + 3 * n_words)
     more = models.calls.ask(chat, request, free_text, stage="align", method=method)
     return f"{text.rstrip()} {more}"
 
@@ -166,7 +164,7 @@ def lengthen_answer(
 def condense_question(question: str, history: Sequence[ChatTurn], models: Models, chat: ChatModel) -> str:
     """Rewrite the last question of a conversation so that it is understood without the others; one call."""
     system, user = prompt("condense").fill({"history": _history(history), "question": question})
-    request = ChatRequest(messages=(Message("system", system), Message("user", user)), max_output_tokens=200)
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=200)
     return models.calls.ask(chat, request, free_text, stage="condense")
 
 

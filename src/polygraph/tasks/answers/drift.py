@@ -11,7 +11,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Report, Span
 from polygraph.tasks.offline.map_reports import rank_statements
@@ -19,6 +19,7 @@ from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.parsing.citations import likely_sources, strip_citations, supporting_chunks
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import number, printable, without_thinking
 from polygraph.text.tokens import truncate
 
@@ -34,16 +35,13 @@ _REQUESTED_FOLLOW_UPS = 5
 _UNCITED_SOURCES = 5
 """Pieces of evidence that an answer without citations is attributed to."""
 _MAX_SENTENCES = 3
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["answer", "score", "follow_ups"],
-    "properties": {
+_SCHEMA: Mapping[str, Any] = object_schema(
+    {
         "answer": {"type": "string"},
         "score": {"type": "integer"},
         "follow_ups": {"type": "array", "items": {"type": "string"}},
-    },
-}
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +67,7 @@ def write_hypothetical_answer(
     """Write a hypothetical answer in the form of a report, to search with (HyDE); one call."""
     sample = truncate(report.text, _SAMPLE_TOKENS)
     system, user = prompt("hyde").fill({"report": as_data(sample, "report"), "question": question})
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_HYDE_TOKENS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=_HYDE_TOKENS)
 
     def parse(text: str) -> str:
         if not (answer := printable(without_thinking(text)).strip()):
@@ -195,7 +191,7 @@ def _ask(
     method: str,
 ) -> IntermediateAnswer:
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, Message, opening
 from polygraph.prompts import PromptText, as_data, one_line, prompt
 from polygraph.records import ReaderForm
 from polygraph.tasks.answers.answer import NO_ANSWER
@@ -68,7 +68,7 @@ def reader_messages(
             "question": one_line(question),
         }
     )
-    return Message("system", system.replace(" \n", "\n")), Message("user", user)
+    return opening(system.replace(" \n", "\n"), user)
 
 
 def completion(form: ReaderForm, reasoning: str, answer: str) -> str:
@@ -188,9 +188,7 @@ def write_reasoning(
             "question": one_line(question),
         }
     )
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=_MAX_REPLY_TOKENS)
     return calls.ask(chat, request, lambda text: _checked(text, context, n_passages), stage="reason")
 
 

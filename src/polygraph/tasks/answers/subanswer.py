@@ -10,12 +10,13 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import FENCES, PromptText, as_data, neutralize, numbered, one_line, prompt
 from polygraph.records import Span
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import printable, without_thinking
 from polygraph.text.tokens import truncate
 
@@ -25,12 +26,9 @@ _MAX_REPLY_TOKENS = 400
 _MAX_MATERIAL_TOKENS = 4_000
 _MAX_CHARACTERS = 600
 _MAX_NAMES = 60
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["answer", "names"],
-    "properties": {"answer": {"type": "string"}, "names": {"type": "array", "items": {"type": "string"}}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema(
+    {"answer": {"type": "string"}, "names": {"type": "array", "items": {"type": "string"}}}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,7 @@ def sub_answer(
         {"material": as_data(PromptText(material), "material"), "question": question}
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )
@@ -113,9 +111,7 @@ def deduce(
             "question": question,
         }
     )
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=_MAX_REPLY_TOKENS)
     return models.calls.ask(models.chat, request, _parse_line, stage="deduce", method=method)
 
 

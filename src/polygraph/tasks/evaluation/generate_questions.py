@@ -12,12 +12,13 @@ from typing import Any, Literal, TypeAlias
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.models.thread_pool import map_in_order
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.free_text import free_text
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import printable
 
 Level: TypeAlias = Literal["node", "edge", "subgraph"]
@@ -27,29 +28,13 @@ _MIN_CHARACTERS = 8
 """A shorter text is not a question."""
 _GIST_WORDS = 400
 _STAGE = "questions"
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["question"],
-    "properties": {"question": {"type": "string"}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema({"question": {"type": "string"}})
 _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
 def _list_schema(field: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema of a list of closed objects under one field."""
-    item = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": dict(properties),
-    }
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": [field],
-        "properties": {field: {"type": "array", "items": item}},
-    }
+    return object_schema({field: {"type": "array", "items": object_schema(properties)}})
 
 
 _USERS_SCHEMA = _list_schema("users", {"user": {"type": "string"}, "tasks": _TEXTS})
@@ -85,7 +70,7 @@ def generate_question(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=200,
         temperature=temperature,
         schema=_SCHEMA,
@@ -97,9 +82,7 @@ def generate_question(
 def summarise_sources(sources: str, chat: ChatModel, calls: Calls) -> str:
     """Summarise the source texts of a subgraph, for `generate_question`; one call."""
     system, user = prompt("gist").fill({"max_words": _GIST_WORDS, "sources": as_data(sources, "sources")})
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=2 * _GIST_WORDS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=2 * _GIST_WORDS)
     return calls.ask(chat, request, free_text, stage=_STAGE)
 
 
@@ -146,7 +129,7 @@ def generate_user_questions(
         {"n_users": n_users, "n_tasks": n_tasks, "description": as_data(description, "description")}
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=60 * n_users * (n_tasks + 1) + 200,
         temperature=temperature,
         schema=_USERS_SCHEMA,
@@ -186,7 +169,7 @@ def questions_of_user(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", text)),
+        messages=opening(system, text),
         max_output_tokens=60 * len(tasks) * n_questions + 200,
         temperature=temperature,
         schema=_USER_QUESTIONS_SCHEMA,

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import PromptText, as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 
 Scores: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -77,7 +78,7 @@ def score_pair(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         temperature=temperature,
         schema=_schema(ASPECTS, 2),
@@ -114,7 +115,7 @@ def score_list(
     shown = "\n\n".join(f"Answer {i}:\n{as_data(text, f'answer_{i}')}" for i, text in enumerate(answers, 1))
     system, user = prompt("judge_list").fill({"n": n, "question": question, "answers": PromptText(shown)})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS + 100 * n,
         temperature=temperature,
         schema=_schema(ASPECTS, n),
@@ -167,7 +168,7 @@ def choose_winner(
         }
     )
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         temperature=temperature,
         schema=_winners_schema(list(criteria), ties),
@@ -202,7 +203,7 @@ def find_differences(
     )
     fields = ("common", "only_first", "only_second")
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_DIFFERENCES_TOKENS,
         schema=text_lists_schema(fields),
     )
@@ -296,15 +297,5 @@ def _schema(aspects: Sequence[str], n: int) -> Mapping[str, Any]:
 
 def _by_name(names: Sequence[str], judgement: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema of an object that has a reason and a judgement under each name."""
-    judged = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["reason", *judgement],
-        "properties": {"reason": {"type": "string"}, **judgement},
-    }
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(names),
-        "properties": dict.fromkeys(names, judged),
-    }
+    judged = object_schema({"reason": {"type": "string"}, **judgement})
+    return object_schema(dict.fromkeys(names, judged))

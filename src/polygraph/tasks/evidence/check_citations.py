@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.tasks.parsing.verdict_lists import parse_verdicts, verdict_schema
 
@@ -60,7 +60,7 @@ def check_request(question: str, claims: Sequence[CitedClaim], evidence: Mapping
         }
     )
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=verdict_schema(*_LISTS),
     )

@@ -11,10 +11,11 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Triple
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer
 from polygraph.text.words import content_stems
 
@@ -26,12 +27,7 @@ _MAX_NUMBER_CHARACTERS = 11
 """A longer text that holds a number is a fact spelled out: ``fact 3.`` is a number, ``Quill, born in, 1840`` is not."""
 _MAX_REPLY_TOKENS = 300
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["facts"],
-    "properties": {"facts": {"type": "array", "items": {"type": "integer"}}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema({"facts": {"type": "array", "items": {"type": "integer"}}})
 
 
 def relevant_facts(
@@ -119,7 +115,7 @@ def _ask(
     listing = as_data(numbered(shown, "facts", separator="\n"), "facts")
     system, user = prompt("relevant_facts").fill({"facts": listing, "question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )

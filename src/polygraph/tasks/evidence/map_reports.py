@@ -10,36 +10,31 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Report
 from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.parsing.citations import supporting_chunks
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer, number
 
 _MAX_POINTS = 12
 _MAX_REPLY_TOKENS = 1_500
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["points"],
-    "properties": {
+_SCHEMA: Mapping[str, Any] = object_schema(
+    {
         "points": {
             "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["point", "score", "reports"],
-                "properties": {
+            "items": object_schema(
+                {
                     "point": {"type": "string"},
                     "score": {"type": "integer"},
                     "reports": {"type": "array", "items": {"type": "integer"}},
-                },
-            },
+                }
+            ),
         }
-    },
-}
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +63,7 @@ def find_points(question: str, reports: Sequence[Report], models: Models) -> lis
     listing = numbered([r.text for r in reports], "reports")
     system, user = prompt("points").fill({"reports": as_data(listing, "reports"), "question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )

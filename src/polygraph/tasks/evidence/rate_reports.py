@@ -8,22 +8,18 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer
 from polygraph.text.words import content_stems
 
 HIGHEST = 5
 """Highest rating."""
 _MAX_REPLY_TOKENS = 100
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["rating"],
-    "properties": {"rating": {"type": "integer"}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema({"rating": {"type": "integer"}})
 
 
 def rate_report(question: str, report: Report, models: Models, *, sample: int = 0, method: str) -> int | None:
@@ -46,7 +42,7 @@ def rate_report(question: str, report: Report, models: Models, *, sample: int = 
         return round(HIGHEST * len(wanted & set(content_stems(report.text))) / len(wanted)) if wanted else 0
     system, user = prompt("rate").fill({"report": as_data(report.text, "report"), "question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         temperature=1.0 if sample else 0.0,
         schema=_SCHEMA,

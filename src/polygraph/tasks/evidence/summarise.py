@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.records import Span
 from polygraph.tasks.offline.sentence_pool import SentencePool
@@ -72,9 +72,7 @@ def summarise_notes(
             "question": question,
         }
     )
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=_MAX_REPLY_TOKENS)
     return models.calls.ask(
         chat, request, lambda text: parse_summary(text, notes), stage="summarise", method=method
     )

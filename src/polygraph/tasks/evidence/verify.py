@@ -10,23 +10,19 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.models.thread_pool import map_in_order
 from polygraph.prompts import as_data, numbered, prompt
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import without_thinking
 
 _VERDICT_TOKENS = 200
 _ROWS_PER_CALL = 40
 _MAX_ROW_CHARACTERS = 600
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["keep"],
-    "properties": {"keep": {"type": "array", "items": {"type": "integer"}}},
-}
+_SCHEMA: Mapping[str, Any] = object_schema({"keep": {"type": "array", "items": {"type": "integer"}}})
 
 
 def evidence_suffices(
@@ -82,7 +78,7 @@ def filter_rows(rows: Sequence[str], condition: str, models: Models, *, method: 
             {"rows": as_data(listing, "rows"), "condition": " ".join(condition.split())}
         )
         request = ChatRequest(
-            messages=(Message("system", system), Message("user", user)),
+            messages=opening(system, user),
             max_output_tokens=_VERDICT_TOKENS + 4 * _ROWS_PER_CALL,
             schema=_SCHEMA,
         )
@@ -132,9 +128,7 @@ def _verdict(task: str, values: Mapping[str, str], models: Models, method: str) 
     if models.chat is None:
         raise ValueError("a verdict needs a chat model; there is none")
     system, user = prompt(task).fill(values)
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_VERDICT_TOKENS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=_VERDICT_TOKENS)
     try:
         return models.calls.ask(models.chat, request, parse_verdict, stage=task, method=method)
     except UnusableReply:

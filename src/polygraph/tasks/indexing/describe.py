@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from polygraph.errors import UnusableReply
-from polygraph.models import ChatModel, ChatRequest, Message
+from polygraph.models import ChatModel, ChatRequest
 from polygraph.models.calls import Calls
+from polygraph.models.protocols import opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer, printable
 from polygraph.text.tokens import count_tokens
 
@@ -28,22 +30,14 @@ _MAX_NAME = 300  # characters
 _CHARACTERS_PER_WORD = 12
 """A description longer than this on average is cut."""
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
+SCHEMA: dict[str, Any] = object_schema(
+    {
         "descriptions": {
             "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"number": {"type": "integer"}, "description": {"type": "string"}},
-                "required": ["number", "description"],
-                "additionalProperties": False,
-            },
+            "items": object_schema({"number": {"type": "integer"}, "description": {"type": "string"}}),
         }
-    },
-    "required": ["descriptions"],
-    "additionalProperties": False,
-}
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +54,7 @@ def describe_request(items: Sequence[Statements], max_words: int) -> ChatRequest
     listing = numbered([_shown(item) for item in items], "material")
     system, user = prompt("describe").fill({"max_words": max_words, "material": as_data(listing, "material")})
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         # Two tokens a word, because some languages need them, and the JSON syntax.
         max_output_tokens=(2 * max_words + 40) * len(items) + 40,
         schema=SCHEMA,

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Calls
-from polygraph.models.protocols import ChatModel, ChatRequest, Message
+from polygraph.models.protocols import ChatModel, ChatRequest, Message, opening
 from polygraph.prompts import as_data, prompt, without_chat_markers
 from polygraph.tasks.parsing.short_replies import printable, yes_no
 
@@ -47,7 +47,7 @@ def extract_request(
     document = as_data(f"{above}\n\n{text}" if above else text)
     system, user = prompt("extract").fill({"max_records": max_records, "types": wanted, "document": document})
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=TOKENS_PER_RECORD * max_records,
     )
 

@@ -9,10 +9,12 @@ import re
 from dataclasses import dataclass
 
 from polygraph.errors import UnusableReply
-from polygraph.models import ChatRequest, Message, Models
+from polygraph.models import ChatRequest, Models
+from polygraph.models.protocols import opening
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import printable
 
 MAX_FINDINGS = 20
@@ -20,23 +22,15 @@ MAX_FINDINGS = 20
 _MAX_TITLE = 200  # characters
 _MAX_TEXT = 6000  # characters of one field
 
-_FINDING: dict[str, Json] = {
-    "type": "object",
-    "properties": {"summary": {"type": "string"}, "explanation": {"type": "string"}},
-    "required": ["summary", "explanation"],
-    "additionalProperties": False,
-}
-SCHEMA: dict[str, Json] = {
-    "type": "object",
-    "properties": {
+_FINDING: dict[str, Json] = object_schema({"summary": {"type": "string"}, "explanation": {"type": "string"}})
+SCHEMA: dict[str, Json] = object_schema(
+    {
         "title": {"type": "string"},
         "summary": {"type": "string"},
         "rating": {"type": "number"},
         "findings": {"type": "array", "items": _FINDING},
-    },
-    "required": ["title", "summary", "rating", "findings"],
-    "additionalProperties": False,
-}
+    }
+)
 
 # A bracket with numbers and perhaps a label: [3], [2, 5], [Sources: 1-4].
 _CITED = re.compile(
@@ -92,7 +86,7 @@ def report_request(material: str, *, max_words: int) -> ChatRequest:
     """Build the request for a report."""
     system, user = prompt("report").fill({"max_words": max_words, "material": as_data(material, "material")})
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         # Two tokens a word, because some languages need them, and the JSON syntax.
         max_output_tokens=2 * max_words + 400,
         schema=SCHEMA,

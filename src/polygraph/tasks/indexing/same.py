@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import FENCES, PromptText, as_data, neutralize, one_line, prompt
 from polygraph.tasks.parsing.verdict_lists import parse_verdicts, verdict_schema
 
@@ -92,7 +92,7 @@ def same_request(pairs: Sequence[tuple[NameInContext, NameInContext]]) -> ChatRe
     ]
     system, user = prompt("same").fill({"pairs": as_data(PromptText("\n\n".join(shown)), "pairs")})
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=verdict_schema(*_LISTS),
     )

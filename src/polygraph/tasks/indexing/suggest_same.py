@@ -11,9 +11,10 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer
 
 NAMES_PER_CALL = 60
@@ -54,7 +55,7 @@ def suggest_same_request(names: Sequence[NameInList]) -> ChatRequest:
     shown = numbered([shown_line(name) for name in names], "names", separator="\n")
     system, user = prompt("suggest_same").fill({"names": as_data(shown, "names")})
     return ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )
@@ -132,11 +133,8 @@ def shown_line(name: NameInList) -> str:
     return f"{head}: {text}" if text else head
 
 
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["groups"],
-    "properties": {
+_SCHEMA: Mapping[str, Any] = object_schema(
+    {
         "groups": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
-    },
-}
+    }
+)

@@ -5,6 +5,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import field_line
 
 
@@ -37,12 +38,7 @@ def parse_text_lists(
 
 def text_lists_schema(fields: Sequence[str]) -> Mapping[str, Any]:
     """Return the JSON schema of a reply for `parse_text_lists`."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(fields),
-        "properties": {field: {"type": "array", "items": {"type": "string"}} for field in fields},
-    }
+    return object_schema({field: {"type": "array", "items": {"type": "string"}} for field in fields})
 
 
 def _texts(value: object, characters: int) -> tuple[str, ...]:

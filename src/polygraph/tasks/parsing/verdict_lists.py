@@ -9,18 +9,14 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import integer
 
 
 def verdict_schema(yes: str, no: str) -> Mapping[str, Any]:
     """Return the JSON schema of a reply with the two lists `yes` and `no`."""
     numbers = {"type": "array", "items": {"type": "integer"}}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": [yes, no],
-        "properties": {yes: numbers, no: numbers},
-    }
+    return object_schema({yes: numbers, no: numbers})
 
 
 def parse_verdicts(text: str, yes: str, no: str, n_items: int) -> tuple[bool | None, ...]:

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatModel, ChatRequest, Message
+from polygraph.models.protocols import ChatModel, ChatRequest, opening
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import field_line, printable, without_thinking
 from polygraph.text.tokens import count_tokens
 
@@ -139,23 +140,12 @@ def _filled(question: str, transcript: str, form: str) -> tuple[str, str]:
 def _request(
     question: str, transcript: str, form: str, max_tokens: int, schema: Mapping[str, Any] | None
 ) -> ChatRequest:
-    system, user = _filled(question, transcript, form)
-    turns = (Message("system", system), Message("user", user))
+    turns = opening(*_filled(question, transcript, form))
     return ChatRequest(messages=turns, max_output_tokens=max_tokens, schema=schema)
 
 
 def _schema(*names: Literal["thought", "actions"]) -> dict[str, Any]:
     parts = ("tool", "node", "argument")
-    action = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(parts),
-        "properties": {part: {"type": "string"} for part in parts},
-    }
+    action = object_schema({part: {"type": "string"} for part in parts})
     kinds = {"thought": {"type": "string"}, "actions": {"type": "array", "items": action}}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(names),
-        "properties": {name: kinds[name] for name in names},
-    }
+    return object_schema({name: kinds[name] for name in names})

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 
 from polygraph.models import ChatModel, Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, Message, opening
 from polygraph.prompts import prompt, without_chat_markers
 from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 from polygraph.text.words import phrases
@@ -67,7 +67,7 @@ def aspects(
         method: for the ledger.
     """
     system, user = prompt("aspects").fill({"subject": subject, "question": question, "most": most})
-    messages: tuple[Message, ...] = (Message("system", system), Message("user", user))
+    messages: tuple[Message, ...] = opening(system, user)
     if subject in parts:
         reply = json.dumps({"entities": list(parts)}, ensure_ascii=False)
         messages = (
@@ -89,4 +89,4 @@ def aspects(
 
 def _opening(question: str) -> tuple[Message, Message]:
     system, user = prompt("question_parts").fill({"question": question})
-    return Message("system", system), Message("user", user)
+    return opening(system, user)

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, prompt
 from polygraph.tasks.parsing.short_replies import without_thinking
 from polygraph.text.words import words
@@ -39,9 +39,7 @@ def classify_intent(text: str, models: Models, *, method: str) -> Intent:
     if models.chat is None:
         return intent_by_rules(text)
     system, user = prompt("intent").fill({"text": as_data(text[:_CHARACTERS], "text")})
-    request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_REPLY_TOKENS
-    )
+    request = ChatRequest(messages=opening(system, user), max_output_tokens=_REPLY_TOKENS)
     try:
         return models.calls.ask(models.chat, request, parse_intent, stage="intent", method=method)
     except UnusableReply:

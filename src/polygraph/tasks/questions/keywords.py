@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygraph.models import ChatModel, Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import prompt
 from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 from polygraph.text.words import phrases
@@ -93,7 +93,7 @@ def _ask(
 ) -> tuple[tuple[str, ...], ...]:
     system, user = prompt(task).fill({"question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=text_lists_schema(fields),
     )

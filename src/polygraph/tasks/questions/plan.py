@@ -14,10 +14,11 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, Message, opening
 from polygraph.prompts import neutralize, prompt, without_chat_markers
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import field_line
 from polygraph.text.words import phrases, stem, words
 
@@ -28,11 +29,8 @@ _MAX_CHARACTERS = 300
 """Of one field."""
 _MAX_REPLY_TOKENS = 1_200
 _TEXT: Mapping[str, Any] = {"type": "string"}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["steps"],
-    "properties": {
+SCHEMA: Mapping[str, Any] = object_schema(
+    {
         "steps": {
             "type": "array",
             "items": {
@@ -56,8 +54,8 @@ SCHEMA: Mapping[str, Any] = {
                 },
             },
         }
-    },
-}
+    }
+)
 """Of a plan. A step has the fields of its operator, so only the question and the operator are required."""
 _ALIAS = re.compile(r"[^\W\d]\w{0,29}")
 REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
@@ -137,7 +135,7 @@ def plan(
         return plan_by_rules(question, names)
     system, user = prompt("plan").fill({"question": question, "max_steps": max_steps})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=SCHEMA,
     )

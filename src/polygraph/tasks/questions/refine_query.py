@@ -12,10 +12,11 @@ from typing import Any, Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Message
+from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, opening
 from polygraph.prompts import PromptText, as_data, one_line, prompt
 from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import field_line, field_text
 from polygraph.text.words import STOP_WORDS, content_stems, phrases
 
@@ -96,7 +97,7 @@ def answer_path(
     evidence = as_data(context, "evidence", keep_numbers=True) if context else "There is no evidence yet."
     system, user = prompt("rq_answer").fill({"evidence": evidence, "question": question})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=max_tokens,
         temperature=temperature,
         schema=_schema("short", "answer"),
@@ -162,7 +163,7 @@ def _ask_query(
         path += f"\n\nFound so far:\n{as_data(context, 'evidence', keep_numbers=True)}"
     system, user = prompt("rq_query").fill({"path": PromptText(path), "question": question, "action": action})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)),
+        messages=opening(system, user),
         max_output_tokens=_MAX_QUERY_TOKENS,
         temperature=temperature,
         schema=_schema("query"),
@@ -196,9 +197,4 @@ def _by_rule(action: Action, question: str, context: str) -> str:
 
 
 def _schema(*names: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(names),
-        "properties": {name: {"type": "string"} for name in names},
-    }
+    return object_schema({name: {"type": "string"} for name in names})

@@ -10,7 +10,7 @@ from typing import Literal
 
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
-from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import prompt
 from polygraph.tasks.parsing.short_replies import without_thinking
 from polygraph.text.words import phrases
@@ -111,6 +111,6 @@ def parse_route(text: str) -> Kind:
 
 def _ask(question: str, models: Models, chat: ChatModel, method: str) -> Kind:
     system, user = prompt("route").fill({"question": question})
-    turns = (Message("system", system), Message("user", user))
+    turns = opening(system, user)
     request = ChatRequest(messages=turns, max_output_tokens=_MAX_REPLY_TOKENS)
     return models.calls.ask(chat, request, parse_route, stage="route", method=method)

@@ -8,13 +8,11 @@ from functools import lru_cache
 from polygraph.extract.lexicon import FULL_NAMES
 from polygraph.extract.resolution.names.given_names import are_translated
 from polygraph.extract.resolution.names.name_parts import fold
-from polygraph.extract.resolution.names.romanize import consonants, heard, is_other_script
+from polygraph.extract.resolution.names.romanize import is_other_script, sound_alike
 
 _WORD = re.compile(r"\w+")
 _BEGINNING = 3
 """Letters of a short form that begins a given name (``Lil``)."""
-_LONG_KEY = 3
-"""Consonants that are enough where all of them agree."""
 
 
 def given_names_conflict(first: Iterable[str], second: Iterable[str]) -> bool:
@@ -59,12 +57,7 @@ def _may_be_one(a: list[str], b: list[str]) -> bool:
 
 
 def _is_form(a: str, b: str) -> bool:
-    if a == b or heard(a) == heard(b) or are_translated(a, b):
-        return True
-    if a in FULL_NAMES.get(b, ()) or b in FULL_NAMES.get(a, ()):
+    if are_translated(a, b) or a in FULL_NAMES.get(b, ()) or b in FULL_NAMES.get(a, ()):
         return True
     short, long = sorted((a, b), key=len)
-    if len(short) >= _BEGINNING and long.startswith(short):
-        return True
-    sound = consonants(a)
-    return len(sound) >= _LONG_KEY and sound == consonants(b)
+    return (len(short) >= _BEGINNING and long.startswith(short)) or sound_alike(a, b)

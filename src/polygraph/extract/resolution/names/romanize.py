@@ -25,6 +25,8 @@ _SOUNDS = {
     "j": "i",
     "x": "ks",
 }
+_ENOUGH = 3
+"""Consonants that tell two words to be one where all of them agree."""
 _HANGUL_NAME = re.compile("[\uac00-\ud7a3]{3}")
 _KOREAN_SURNAMES = {
     "박": "park", "이": "lee", "최": "choi", "조": "cho", "강": "kang", "윤": "yoon", "장": "jang", "임": "lim",
@@ -106,3 +108,15 @@ def heard(name: str) -> str:
     True
     """
     return re.sub(r"(.)\1+", r"\1", sounds(name))
+
+
+def sound_alike(a: str, b: str) -> bool:
+    """Return whether two words are heard as one, or have the same consonants, at least three.
+
+    >>> sound_alike("sofia", "sophia"), sound_alike("mohamed", "muhammad"), sound_alike("ada", "ida")
+    (True, True, False)
+    """
+    if a == b or heard(a) == heard(b):
+        return True
+    consonants_of_a = consonants(a)
+    return len(consonants_of_a) >= _ENOUGH and consonants_of_a == consonants(b)

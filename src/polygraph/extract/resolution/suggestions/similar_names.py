@@ -9,7 +9,12 @@ from itertools import combinations
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
 from polygraph.extract.resolution.names.given_names import are_translated
 from polygraph.extract.resolution.names.name_parts import fold
-from polygraph.extract.resolution.names.romanize import consonants, heard, is_other_script, sounds
+from polygraph.extract.resolution.names.romanize import (
+    consonants,
+    is_other_script,
+    sound_alike,
+    sounds,
+)
 from polygraph.extract.resolution.names.spelling import (
     names_conflict,
     plain_form,
@@ -213,14 +218,14 @@ def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
     if len(a) == 1 and len(b) > 1 and a[0] in _accounts(b):
         return EQUAL
     if len(a) == 1:
-        if _sound_alike(a[0], b[-1]) or a[0] in b:
+        if sound_alike(a[0], b[-1]) or a[0] in b:
             return EQUAL
         return SOME if len(b) == 1 and _begin_alike(a[0], b[0]) else 0.0
     numbers = [[word for word in some if word.isdigit()] for some in (a, b)]
     if numbers[0] and numbers[0] == numbers[1] and are_translated(a[0], b[0]):
         return HALF  # monarchs
     # The surname may be the last word but one, as in Spanish.
-    surname = next((n for n in range(len(b) - 1, 0, -1) if _sound_alike(a[-1], b[n])), 0)
+    surname = next((n for n in range(len(b) - 1, 0, -1) if sound_alike(a[-1], b[n])), 0)
     if surname:
         rest = list(b[:surname])
         for word in a[:-1]:
@@ -259,15 +264,8 @@ def _may_be_one(a: str, b: str) -> bool:
     return (
         a[0] == b[0] and (a.startswith(b) or b.startswith(a))
         if min(len(a), len(b)) < 4
-        else _sound_alike(a, b)
+        else sound_alike(a, b)
     )
-
-
-def _sound_alike(a: str, b: str) -> bool:
-    if a == b or heard(a) == heard(b):
-        return True
-    sound = consonants(a)
-    return len(sound) >= _LONG_KEY and sound == consonants(b)
 
 
 def _of_things(

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,33 +87,31 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]
         BadInput: if it is damaged or too large.
         MissingExtra: without pyarrow.
     """
-    if importlib.util.find_spec("pyarrow") is None:
-        raise MissingExtra("reading parquet files", "parquet")
-    # Not an import statement: pyarrow has no types, and type checkers would complain where it is not installed.
-    pa: Any = importlib.import_module("pyarrow")
-    pq: Any = importlib.import_module("pyarrow.parquet")
-    try:
-        with pq.ParquetFile(path) as file:
-            here = [name for name in columns if name in file.schema_arrow.names]
-            _check_size(path, file.metadata, frozenset(here))
-            for batch in file.iter_batches(batch_size=_BATCH, columns=here):
-                for row in batch.to_pylist():
-                    yield {name: row.get(name) for name in columns}
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        if isinstance(error, BadInput):
-            raise
-        reason = str(error).split("\n", 1)[0][:200]
-        raise BadInput(f"{path} cannot be read as parquet ({reason}). Nothing was imported") from error
+    with _parquet_of(path) as pq, pq.ParquetFile(path) as file:
+        here = [name for name in columns if name in file.schema_arrow.names]
+        _check_size(path, file.metadata, frozenset(here))
+        for batch in file.iter_batches(batch_size=_BATCH, columns=here):
+            for row in batch.to_pylist():
+                yield {name: row.get(name) for name in columns}
 
 
 def parquet_columns(path: Path) -> frozenset[str]:
     """Return the names of a parquet file's columns; raises what `read_parquet` does."""
+    with _parquet_of(path) as pq:
+        return frozenset(pq.read_schema(path).names)
+
+
+@contextmanager
+def _parquet_of(path: Path) -> Iterator[Any]:
+    """Yield `pyarrow.parquet`; raise its errors as `BadInput` about a file."""
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingExtra("reading parquet files", "parquet")
+    # Not an import statement: pyarrow has no types, and type checkers would complain where it is not installed.
     pa: Any = importlib.import_module("pyarrow")
-    pq: Any = importlib.import_module("pyarrow.parquet")
     try:
-        return frozenset(pq.read_schema(path).names)
+        yield importlib.import_module("pyarrow.parquet")
+    except BadInput:
+        raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         reason = str(error).split("\n", 1)[0][:200]
         raise BadInput(f"{path} cannot be read as parquet ({reason}). Nothing was imported") from error

@@ -17,14 +17,19 @@ from polygraph.retrieve.dual_level import (
     Level,
     RelationReader,
     deduplicate,
-    fit_rows,
+    fit_tables,
     passages_of_relations,
     rerank_passages,
     search_high_level,
     search_low_level,
 )
 from polygraph.retrieve.evidence import nothing_found, ordered_rows
-from polygraph.retrieve.linked_passages import MANY_PASSAGES, consider_passages, rank_by_statements
+from polygraph.retrieve.linked_passages import (
+    MANY_PASSAGES,
+    PassageCosines,
+    consider_passages,
+    rank_by_statements,
+)
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
@@ -163,15 +168,11 @@ class RogragDual:
             for item in sources_of(low.entities, relations_per_chunk(reader.read(low.relations)), index):
                 whys.setdefault(item.id, item.why)
         else:
-            vector = embed_question(question, models)
-            for entity, chunks in zip(entities, consider_passages(entities, vector, index), strict=True):
+            cosines = PassageCosines(embed_question(question, models), index)
+            for entity, chunks in zip(entities, consider_passages(entities, cosines), strict=True):
                 for chunk in chunks:
                     whys.setdefault(chunk, f"mentions {entity.name}")
-            rows: list[Entity | Relation] = [*entities, *themes]
-            names = texts.names([i for r in themes for i in (r.source, r.target)])
-            ranked = rank_by_statements(
-                question, list(whys), rows, vector, index, names, most=RANKED, asked=texts.asked
-            )
+            ranked = rank_by_statements(list(whys), [*entities, *themes], cosines, texts, RANKED)
             whys = {p.chunk: f"{whys[p.chunk]}; cosine {p.cosine:.3f} with the question" for p in ranked}
         if self.rerank and models.reranker is not None:
             scored = rerank_passages(question, list(whys)[:RANKED], index, models, self.rerank)
@@ -205,14 +206,14 @@ class RogragDual:
     ) -> tuple[Sequence[Entity], Sequence[int], tuple[Cut, ...]]:
         """Truncate entities and relations, given by row, to their budgets."""
         scale = min(1.0, self.max_tokens / self._wanted_tokens)
-        kept, cuts = fit_rows(entities, texts.entities, int(self.entity_tokens * scale), "entity")
-        kept_rows, relation_cuts = fit_rows(
+        return fit_tables(
+            entities,
             rows,
-            lambda some: texts.relations(reader.read(some)),
+            reader,
+            texts,
+            int(self.entity_tokens * scale),
             int(self.relation_tokens * scale),
-            "relation",
         )
-        return kept, kept_rows, (*cuts, *relation_cuts)
 
     def _packed(
         self,

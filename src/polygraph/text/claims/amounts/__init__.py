@@ -112,7 +112,7 @@ def missing_number(claim: str, shown: Sequence[str], known: Sequence[str]) -> st
             continue
         if (is_computed(claim) and is_derived(found, claim, there)) or follows(found, claim, known):
             continue
-        if number.is_word or (value <= 12 and (written.isdigit() or _is_time(claim, written))):
+        if number.is_word or (value <= 12 and (written.isdigit() or _is_time_of_day(claim, written))):
             # What is counted in words may be the reader's own count; only another count of the same things counts.
             is_counted = found.noun and any(
                 n.noun == found.noun for n in chain.from_iterable(map(found_numbers, shown))
@@ -160,7 +160,7 @@ def _counts_time(text: str) -> bool:
     return bool(_COUNTED_TIME.search(text))
 
 
-def _is_time(claim: str, written: str) -> bool:
+def _is_time_of_day(claim: str, written: str) -> bool:
     """Return whether a number is a time of day, which a text may say in words: "at 3.25"."""
     return bool(
         re.search(rf"(?i)\b(?:at|by|till|until|um|gegen) {re.escape(written)}(?!\d)", claim)

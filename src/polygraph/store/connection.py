@@ -109,7 +109,7 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
         return unreadable(folder, f"is not a readable index ({error})")
     if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
         return StorageFailed(
-            f"{folder} cannot be written or opened ({error}). Choose another folder with --index."
+            f"{folder} cannot be written or opened ({error}). Choose another folder with --index"
         )
     if "locked" in text:
         return StorageFailed(f"{folder} is locked by another program. Wait until it ends and try again.")

@@ -76,7 +76,12 @@ def index(
             paths, select(include or [], exclude or [])
         )  # reports a missing path before the folder of the index is created
     opened = open_index(
-        index, new=bool(paths), change=True, profile=profile, **caps(max_cost, max_tokens, batch, offline)
+        index,
+        new=bool(paths),
+        change=True,
+        documents=paths or (),
+        profile=profile,
+        **caps(max_cost, max_tokens, batch, offline),
     )
     methods = split_names(for_methods or "")
     add = partial(
@@ -280,10 +285,10 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         show.out.print("no file of the index contains a trace of the removed documents")
     for note in report.notes:
         show.err.print(f"note: {note}", style="yellow", markup=False)
-    _show_unread(report.unread)
+    _show_unread(report.unread, opened.place)
 
 
-def _show_unread(unread: Sequence[tuple[str, str]]) -> None:
+def _show_unread(unread: Sequence[tuple[str, str]], place: str) -> None:
     """Print each reason once, with the first file and how many others have it."""
     from polygraph.cli.render import answer as show
     from polygraph.text.prose import count_noun
@@ -297,7 +302,9 @@ def _show_unread(unread: Sequence[tuple[str, str]]) -> None:
         show.err.print(f"not read: {paths[0]}{more}: {reason}", style="yellow", markup=False)
     if len(unread) > min(len(common), _REASONS_SHOWN):
         total = count_noun(len(unread), "file")
-        show.err.print(f"{total} not read; see: polygraph status --failed", style="yellow")
+        show.err.print(
+            f"{total} not read; see: polygraph status --failed --index {place}", style="yellow", markup=False
+        )
 
 
 def _show_estimate(found: Any, paths: list[str], place: str) -> None:

@@ -1,6 +1,7 @@
 """Open the index of a command."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,24 +12,32 @@ if TYPE_CHECKING:
     from polygraph.workspace.index import Index
 
 
-def open_index(folder: Path | None, *, new: bool = False, change: bool = False, **flags: Any) -> "Index":
+def open_index(
+    folder: Path | None,
+    *,
+    new: bool = False,
+    change: bool = False,
+    documents: Sequence[str] = (),
+    **flags: Any,
+) -> "Index":
     """Open an index with settings from the command's options.
 
     Args:
         folder: of the index; None: that of the settings.
         new: True if the index need not exist yet.
         change: True if the command changes the index.
+        documents: paths that will be indexed.
         flags: settings by name; None for options that were not given.
 
     Raises:
-        BadInput: if the index would be changed and is a published one.
+        BadInput: if the index would be changed and is a published one, or its folder is one of the paths.
         IndexUnreadable: if there is no index and `new` is false.
     """
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
     from polygraph.store.open_store import has_index
     from polygraph.store.postgres.folder import place_of
-    from polygraph.workspace.places import refusal_to_write
+    from polygraph.workspace.places import refusal_to_write, refuse_own_folder
 
     settings = load_settings(flags)
     place = local_folder(folder or settings.index, settings)
@@ -36,6 +45,7 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
     if url is not None and (new or change):
         raise refusal_to_write(url)
     # Checked before the models are opened, which would create the folder.
+    refuse_own_folder(place, documents)
     if url is None and not new and not place.is_file() and not has_index(place):
         name = place_of(place)
         raise IndexUnreadable(

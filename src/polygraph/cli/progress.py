@@ -15,8 +15,15 @@ NAMES = {
     "resolution": "resolving names",
     "suggest_same": "reading lists of names",
     "same": "asking about names",
+    "descriptions": "writing descriptions",
     "entity_vectors": "embedding entities",
+    "name_vectors": "embedding names",
+    "description_vectors": "embedding descriptions",
+    "relation_vectors": "embedding relations",
+    "fact_vectors": "embedding facts",
+    "predicate_vectors": "embedding predicates",
     "reports": "writing reports",
+    "report_vectors": "embedding reports",
 }
 
 

@@ -267,12 +267,15 @@ def _show_layers(found: dict[str, Any]) -> None:
         [(n, v["state"], f"{v['rows']:,}", f"{v['seconds']:.1f}") for n, v in found["layers"].items()],
         right=("rows", "seconds"),
     )
-    show.out.print(
-        f"passages embedded by {found['embedder']}, entities by {found['name_embedder']}; "
-        f"graph extracted by {found['extractor']}",
-        style="dim",
-        markup=False,
+    # The names of what makes a layer are known before the layer is there.
+    made = (
+        ("chunk_vectors", f"passages embedded by {found['embedder']}"),
+        ("entity_vectors", f"entities embedded by {found['name_embedder']}"),
+        ("graph", f"graph extracted by {found['extractor']}"),
     )
+    by = [what for layer, what in made if found["layers"][layer]["state"] != "missing"]
+    if by:
+        show.out.print("; ".join(by), style="dim", markup=False)
 
 
 def _show_ledger(rows: list[dict[str, Any]]) -> None:
@@ -330,7 +333,15 @@ def _show_notes(found: dict[str, Any]) -> None:
     for note in found["notes"]:
         show.out.print(f"note: {note}", style="yellow", markup=False)
     if not_in_graph := show.not_in_graph(found["counts"]):
-        show.out.print(f"{not_in_graph}; see: polygraph entities lost", style="yellow")
+        show.out.print(
+            f"{not_in_graph}; see: polygraph entities lost --index {found['index']}",
+            style="yellow",
+            markup=False,
+        )
     if n_unread := len(found["unread"]):
         were = "file was" if n_unread == 1 else "files were"
-        show.out.print(f"{n_unread} {were} not read; see: polygraph status --failed", style="yellow")
+        show.out.print(
+            f"{n_unread} {were} not read; see: polygraph status --failed --index {found['index']}",
+            style="yellow",
+            markup=False,
+        )

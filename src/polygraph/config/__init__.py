@@ -18,6 +18,19 @@ from polygraph.records import CitationCheck
 SECRET = "api_key"  # noqa: S105 - the name of a field, not a key
 OPENAI_VARIABLES = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
 """The usual variables of an OpenAI client, read where ``POLYGRAPH_BASE_URL`` and ``POLYGRAPH_API_KEY`` are not set."""
+_ADVICE = {
+    "int_": "Give a whole number",
+    "float_": "Give a number",
+    "bool_": "Give true or false",
+    "string_": "Give a text",
+    "path_": "Give a path",
+    "tuple_": "Give a list of texts",
+    "literal_error": "Choose one of: {expected}",
+    "greater_than_equal": "Give at least {ge:g}",
+    "greater_than": "Give more than {gt:g}",
+    "less_than_equal": "Give at most {le:g}",
+}
+"""What to give instead, by the beginning of pydantic's name of the problem; the first that fits."""
 
 
 class UntrustedSettings(UserWarning):
@@ -220,14 +233,7 @@ class Settings(BaseModel):
     @classmethod
     def _parse(cls, value: object) -> object:
         """Parse prices from JSON, their form in the environment."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError as error:
-            raise ValueError(
-                f'it is not JSON such as {{"my-model": {{"input": 0.15, "output": 0.6}}}} ({error})'
-            ) from error
+        return json.loads(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +285,22 @@ def load_settings(
         name = str(first["loc"][0]) if first["loc"] else "settings"
         where = sources.get(name, "settings")
         given = "" if name == SECRET else f" {values.get(name)!r}"
-        if first["type"] == "extra_forbidden":
+        if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
             raise BadInput(
                 f"{where}: there is no setting {name!r}. See: polygraph config --explain"
             ) from error
-        raise BadInput(f"{where}: {name}{given} is not valid: {first['msg']}") from error
+        raise BadInput(f"{where}: {name}{given} is not valid. {_advice(name, first)}") from error
+
+
+def _advice(name: str, problem: Mapping[str, Any]) -> str:
+    """Return what to give instead of a value that pydantic refuses."""
+    if name == "prices":
+        return 'Give prices such as {"my-model": {"input": 0.15, "output": 0.6}}, in US dollars per million tokens'
+    kind, limits = problem["type"], problem.get("ctx", {})
+    for refused, advice in _ADVICE.items():
+        if kind.startswith(refused):
+            return advice.format(**limits)
+    return str(problem["msg"])
 
 
 def server_tokens(environ: Mapping[str, str] | None = None) -> str:

@@ -13,6 +13,8 @@ from polygraph.ingest.web_pages import PAGES_FILE, page_addresses
 
 _RECORD_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
 _MAX_IGNORE_BYTES = 1_000_000
+_INDEX_FILES = frozenset({"calls.sqlite", "index.sqlite"})
+"""A folder with these files is an index, whatever its name."""
 _LEAVES = "is a link that leaves the folder; to read it, give its target as a path of its own"
 
 
@@ -75,7 +77,8 @@ def discover(
     """Find the files of some paths, and the links and folders that are not followed.
 
     A folder stands for all files below it, except hidden files and folders and indexes (``*.index``); a pattern such
-    as ``docs/**/*.md`` for the files that match; a file for itself. Links are followed to files inside the folder only.
+    as ``docs/**/*.md`` for the files that match; a file for itself. Links are followed to files inside the folder only,
+    and folders of indexes with another name are not followed.
 
     A file's id is its path relative to the folder that was given, or to the part of a pattern before the first
     wildcard; the name alone for a file that was given. Where two files would have one id, each gets the name of the
@@ -131,10 +134,13 @@ def _walk(
                 Unread(path=_id(here, root), reason=f"is a folder that cannot be read: {_system(problem)}")
             )
             continue
-        if any(entry.name == IGNORE_FILE for entry in entries):
+        names = {entry.name for entry in entries}
+        if here != root and names >= _INDEX_FILES:
+            unread.append(Unread(path=_id(here, root), reason="is the folder of an index"))
+            continue
+        if IGNORE_FILE in names:
             ignored = (*ignored, _Ignored(here, _ignore_rules(here / IGNORE_FILE)))
-        has_list = any(entry.name == PAGES_FILE for entry in entries)
-        addresses = page_addresses(here) if has_list else {}
+        addresses = page_addresses(here) if PAGES_FILE in names else {}
         for entry in entries:
             path = Path(entry.path)
             if entry.name.startswith(".") or (entry.name.endswith(".index") and entry.is_dir()):

@@ -18,6 +18,7 @@ from polygraph.models.pacing import Pacer
 from polygraph.models.prices import FREE, Price, price_of
 from polygraph.models.transport import TransportError, TransportKind, header_listener
 from polygraph.records import Usage, digest
+from polygraph.text.prose import count_noun
 
 S = TypeVar("S")
 
@@ -219,7 +220,8 @@ class Sender:
                     f"no answer in {n} attempts, while other calls were answered: {error}"
                 ) from error
             raise ModelUnavailable(
-                f"{where} did not answer in {n} attempts, the last failed with: {error}. {resume}"
+                f"{where} did not answer in {count_noun(n, 'attempt')}, the last failed with: {error}. "
+                f"Check that it runs, and its base URL. {resume}"
             ) from error
         if waited > self._max_wait_s:
             raise ModelUnavailable(

@@ -109,7 +109,7 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
         return unreadable(folder, f"is not a readable index ({error})")
     if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
         return StorageFailed(
-            f"{folder} cannot be written or opened ({error}). Choose another folder with --index."
+            f"{folder} cannot be written or opened ({error}). Choose another folder with --index"
         )
     if "locked" in text:
         return StorageFailed(f"{folder} is locked by another program. Wait until it ends and try again.")
@@ -290,7 +290,9 @@ class Connection:
     def iterate(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """Run a query and yield its rows one by one."""
         try:
-            yield from self._db.execute(query, parameters)
+            # A chain has no `close`: that of a cursor fails if the rest is dropped after the database was closed, as
+            # when a build is stopped.
+            yield from chain(self._db.execute(query, parameters))
         except _UNREADABLE as error:
             raise explain_storage(error, self.folder) from error
 

@@ -5,7 +5,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from polygraph.errors import IndexLocked, StorageFailed
@@ -36,16 +36,24 @@ def writing(folder: Path, *, wait_s: float = 0.0) -> Iterator[None]:
             "--wait SECONDS; reading goes on meanwhile"
         ) from error
     except OSError as error:
-        raise StorageFailed(
-            f"{folder} cannot be written ({error.strerror or error}). Choose another folder with --index."
-        ) from error
+        raise _cannot_write(folder, error) from error
     try:
         me = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
-        holder.write_text(json.dumps(me), encoding="utf-8")
+        try:
+            holder.write_text(json.dumps(me), encoding="utf-8")
+        except OSError as error:
+            raise _cannot_write(folder, error) from error
         yield
     finally:
-        holder.unlink(missing_ok=True)
+        with suppress(PermissionError):  # a note that is left says nothing once the lock is free
+            holder.unlink(missing_ok=True)
         lock.release()
+
+
+def _cannot_write(folder: Path, error: OSError) -> StorageFailed:
+    return StorageFailed(
+        f"{folder} cannot be written ({error.strerror or error}). Choose another folder with --index"
+    )
 
 
 def _who(holder: Path) -> str:

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from polygraph.errors import BadInput, IndexUnreadable
 from polygraph.indexing.progress import no_progress
 from polygraph.retrieve.stream import Event, stream_answer, stream_answer_async
-from polygraph.workspace.places import database_folder, folder_to_fill, open_published, refusal_to_write
+from polygraph.workspace.places import (
+    database_folder,
+    folder_to_fill,
+    open_published,
+    refusal_to_write,
+    refuse_own_folder,
+)
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
@@ -226,6 +232,7 @@ class Index:
         from polygraph.store.open_store import has_index
         from polygraph.text.tokens import load_tokenizer
 
+        refuse_own_folder(self.folder, paths)
         layers = self._layers_for(methods)
         sources = find_sources(paths, select(include, exclude)) if paths else None
         # Nothing else is done if nothing can be read.

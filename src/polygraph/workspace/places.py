@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +78,19 @@ def open_published(
         follow_s=settings.follow_s,
         progress=progress,
     )
+
+
+def refuse_own_folder(folder: Path, paths: Sequence[str | Path]) -> None:
+    """Refuse to index documents into the folder that holds them: the files of the index would be read as documents.
+
+    Raises:
+        BadInput: if one of the paths is the folder of the index.
+    """
+    for path in paths:
+        if Path(path).resolve() == folder.resolve():
+            raise BadInput(
+                f"{path} cannot hold both the documents and the index. Name another folder for the index with --index"
+            )
 
 
 def refusal_to_write(url: str) -> BadInput:

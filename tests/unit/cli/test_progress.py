@@ -1,7 +1,8 @@
 """Progress where there is no terminal."""
 
-from polygraph.cli.progress import EVERY_S, Bars
+from polygraph.cli.progress import EVERY_S, NAMES, Bars
 from polygraph.records import Usage
+from polygraph.store.layers import DEPENDENCIES
 
 
 def test_a_line_comes_every_few_seconds_and_none_before(capsys):
@@ -21,3 +22,7 @@ def test_quiet_is_quiet(capsys):
         now[0] = 100.0
         bars("reports", 1, 2)
     assert not capsys.readouterr().err
+
+
+def test_every_layer_of_vectors_has_a_name_to_show():
+    assert {layer for layer in DEPENDENCIES if layer.endswith("_vectors")} <= set(NAMES)

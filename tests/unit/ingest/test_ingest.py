@@ -61,6 +61,13 @@ def test_a_folder_is_read_recursively_without_hidden_files_and_indexes(tmp_path:
     assert loaded.documents[1].source == str(tmp_path.resolve() / "a" / "y.txt")
 
 
+def test_an_index_of_any_name_below_a_folder_is_listed_and_not_read(tmp_path: Path) -> None:
+    put(tmp_path, dict.fromkeys(("a.txt", "i/index.sqlite", "i/calls.sqlite", "i/derived/y.json"), "x"))
+    loaded = load_documents([str(tmp_path)])
+    assert ids(loaded) == ["a.txt"]
+    assert [(u.path, u.reason) for u in loaded.unread] == [("i", "is the folder of an index")]
+
+
 def test_a_single_file_has_its_name_as_id_and_a_glob_ids_below_its_fixed_part(tmp_path: Path) -> None:
     put(tmp_path, {"a/b/c.txt": "text", "a/d.txt": "text", "a/e.md": "text"})
     assert [f.id for f in find_files([tmp_path / "a" / "b" / "c.txt"])] == ["c.txt"]

@@ -48,7 +48,11 @@ def test_a_key_is_never_shown(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("concurrency = 0", "concurrency 0 is not valid"),
+        ("concurrency = 0", r"concurrency 0 is not valid\. Give at least 1$"),
+        ("concurrency = 1.5", r"Give a whole number$"),
+        ("timeout_s = 0", r"Give more than 0$"),
+        ('reranker = "x"', r"Choose one of: 'auto', 'none' or 'minilm'$"),
+        ("entity_types = 3", r"Give a list of texts$"),
         ("concurency = 4", "there is no setting 'concurency'"),
         ("concurrency = ", "cannot be read"),
     ],
@@ -71,9 +75,20 @@ def test_prices_in_the_environment_are_json_and_replace_those_of_the_file(tmp_pa
     assert shown["prices"].source == "environment POLYGRAPH_PRICES"
 
 
-@pytest.mark.parametrize("value", ["0.15", "{", "[]", '{"m": 3}', '{"m": {"input": -1}}', '{"m": {"in": 1}}'])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0.15",
+        "{",
+        "[]",
+        '{"m": 3}',
+        '{"m": {"input": 1, "x": 2}}',
+        '{"m": {"input": -1}}',
+        '{"m": {"in": 1}}',
+    ],
+)
 def test_prices_that_cannot_be_read_name_the_variable(tmp_path, value):
-    with pytest.raises(BadInput, match="POLYGRAPH_PRICES"):
+    with pytest.raises(BadInput, match=r"POLYGRAPH_PRICES.*Give prices such as"):
         load_settings(environ={"POLYGRAPH_PRICES": value}, folder=tmp_path)
 
 

@@ -84,3 +84,18 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StorageFailed, match="--index"), writing(tmp_path / "file" / "index"):
         pass
+
+
+@pytest.mark.skipif(
+    os.name != "posix", reason="a folder where the lock's file can be written and no other made"
+)
+def test_a_folder_that_takes_no_new_files_is_named(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    with pytest.raises(StorageFailed, match=r"Permission denied.*--index"), writing(tmp_path):
+        pass
+    monkeypatch.undo()
+    with writing(tmp_path):
+        pass

@@ -35,6 +35,15 @@ def test_chunks_of_a_community_are_counted_in_pieces_of_any_size(size, store, mo
     assert counted == [(c.id, len(c.chunks)) for c in records.COMMUNITIES]
 
 
+def test_rows_that_nobody_reads_on_can_be_dropped_after_the_store_is_closed(store):
+    with store.transaction():
+        store.reports.put_communities(records.COMMUNITIES)
+    rows = store.connection.iterate("SELECT id FROM communities")
+    next(rows)
+    store.close()
+    rows.close()
+
+
 def test_threads_change_the_tables_in_turn(store):
     inside, other_is_done = threading.Event(), []
 

@@ -234,6 +234,16 @@ def test_an_index_of_nothing_that_can_be_read_leaves_no_folder_behind(tmp_path):
     assert not folder.parent.exists()
 
 
+def test_documents_are_not_indexed_into_their_own_folder(tmp_path):
+    (tmp_path / "a.txt").write_text("Ada Vale keeps the light.")
+    flags = {"offline": True, "embedder": "hash", "name_embedder": "hash", "reranker": "none"}
+    with (
+        Index.open(tmp_path, **flags) as index,
+        pytest.raises(BadInput, match="both the documents and the index"),
+    ):
+        index.add(tmp_path)
+
+
 def test_a_folder_without_an_index_stays_if_it_holds_what_was_paid_for_or_was_there_before(tmp_path):
     flags = {"offline": True, "embedder": "hash", "name_embedder": "hash", "reranker": "none"}
     paid = Attempt(stage="extract", method="", model="m", outcome="ok")

@@ -52,6 +52,8 @@ def setting(value: Any) -> Any:
     """Return the value of a setting for display."""
     if isinstance(value, dict):
         return "; ".join(f"{name}: {each}" for name, each in value.items())
+    if value is None or value == ():
+        return "none"
     return value
 
 

@@ -233,7 +233,7 @@ def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Conve
             write_file(target, (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in some))
     except OSError as error:
         raise StorageFailed(
-            f"{target_folder} cannot be written: {error}. Name another folder with --output"
+            f"{target_folder} cannot be written: {error.strerror or error}. Name another folder with --output"
         ) from error
     asked = read_questions(targets[1])
     per_document = found.scope == "single" and all(names_document(q) for q in asked if not q.null)

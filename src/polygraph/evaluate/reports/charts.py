@@ -275,8 +275,8 @@ def umap_2d(vectors: NDArray[np.floating[Any]], *, seed: int) -> NDArray[np.floa
 def _figure(
     *, width: float, height: float, columns: int = 1
 ) -> Iterator[tuple[list[Any], Callable[[], str]]]:
-    matplotlib = import_optional("matplotlib", "the charts of a report")
-    figures = import_optional("matplotlib.figure", "the charts of a report")
+    matplotlib = import_optional("matplotlib", "a report with charts")
+    figures = import_optional("matplotlib.figure", "a report with charts")
     settings = {
         "svg.fonttype": "none",
         "svg.hashsalt": "polygraph",

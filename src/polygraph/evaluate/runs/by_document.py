@@ -102,7 +102,7 @@ def evaluate_by_document(
         stale, changed = stale_results(file.results if file is not None else {}, results)
     if not asked:
         raise BadInput(
-            f"none of the {len(questions)} questions has a gold passage, a fact or an answer that can be searched for "
+            "no question has a gold passage, a fact or an answer that can be searched for "
             "in its document, so retrieval cannot be measured. Add one of these, or compare answers instead: "
             "polygraph eval questions --questions FILE --output STUDY"
         )

@@ -37,7 +37,7 @@ class ResultFile:
             self._file.truncate(size)
         except OSError as problem:
             raise StorageFailed(
-                f"{path} cannot be written: {problem}. Name another file with --output"
+                f"{path} cannot be written: {problem.strerror or problem}. Name another file with --output"
             ) from problem
 
     def add(self, result: QuestionResult) -> None:
@@ -48,7 +48,8 @@ class ResultFile:
             self._file.flush()
         except OSError as problem:
             raise StorageFailed(
-                f"{self.path} cannot be written: {problem}. Free disk space and run the command again"
+                f"{self.path} cannot be written: {problem.strerror or problem}. "
+                "Free disk space and run the command again"
             ) from problem
 
     def close(self) -> None:

@@ -327,7 +327,7 @@ def _count_questions(
     check_distinct_ids(questions)
     if not any(g.measurable for g in gold.values()):
         raise BadInput(
-            f"none of the {len(questions)} questions has gold evidence (`evidence`: document ids) or an answer that "
+            "no question has gold evidence (`evidence`: document ids) or an answer that "
             "can be searched for in passages, so retrieval cannot be measured. Add one of these, or compare answers "
             "instead: polygraph eval questions --questions FILE --output STUDY"
         )
@@ -337,7 +337,7 @@ def _count_questions(
     if documents and len(missing) == len(documents):
         example = min(known, default="none")
         raise BadInput(
-            f"none of the {len(documents)} gold documents is in the index at {index.place}: the questions name "
+            f"no gold document of the questions is in the index at {index.place}: the questions name "
             f"{missing[0]!r}, and the index has documents like {example!r}. Evidence must be document ids, as listed "
             "by `polygraph status --documents`; to keep the ids of a corpus file, index the file itself, not its folder"
         )

@@ -29,6 +29,7 @@ from polygraph.prompts import prompt
 from polygraph.records import Extraction, Window
 from polygraph.tasks.indexing import extract as extract_task
 from polygraph.text.passage import as_read, fields_above
+from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_tokens
 
 MAX_RENDERED = 4_000
@@ -67,7 +68,7 @@ def extract_pilot_windows(state: EstimateState, to_read: Sequence[Window], *, re
     run_pilot(to_read, n_windows, state.models, state.plan.manifest)
     after = state.models.calls.spent
     state.notes.append(
-        f"pilot: {after.calls - before.calls} windows were extracted, and the replies are kept for the build"
+        f"pilot: {count_noun(after.calls - before.calls, 'window')} read; the replies are kept for the build"
     )
     return n_reports
 
@@ -213,7 +214,7 @@ def _profiles(state: EstimateState, chat: ChatModel) -> tuple[tuple[ModelProfile
         factor = wrote / text * 1000 / GPT_4O.reply_tokens
         return (
             tuple(GPT_4O.scaled(factor * f) for f in (0.8, 1.0, 1.25)),
-            f"average of {attempts:,} replies in this index's ledger",
+            f"average of {count_noun(attempts, 'reply')} in this index's ledger",
         )
     return DEFAULT_PROFILES, DEFAULT_BASIS
 

@@ -1,7 +1,7 @@
 """Time and disk of a build that calls no model, from a small sample of its windows and the speed of this machine."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 
 from polygraph.execution.cores import n_cores
@@ -10,6 +10,7 @@ from polygraph.indexing.estimate.corpus import sample
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.models.retry import is_local
 from polygraph.records import Extraction, Window
+from polygraph.text.prose import count_noun
 
 SAMPLED_WINDOWS = 24
 """Windows that are extracted; more are too many to be read within seconds."""
@@ -49,9 +50,8 @@ def local_cost_note(state: EstimateState, to_read: Sequence[Window]) -> str:
     total = (extraction + rate * characters) * _OTHER_STAGES
     disk = _BYTES_PER_CHARACTER * characters
     return (
-        f"on this machine about {_duration(total / _ROUGH)} to {_duration(total * _ROUGH)}, and "
-        f"{_size(disk / _ROUGH)} to {_size(disk * _ROUGH)} of disk: rough figures, measured on "
-        f"{len(timed)} of {len(to_read):,} windows"
+        f"on this machine about {_span(_duration, total)}, and {_span(_size, disk)} of disk: rough figures, "
+        f"measured on {len(timed)} of {count_noun(len(to_read), 'window')}"
     )
 
 
@@ -59,6 +59,15 @@ def _extract(windows: Sequence[Window], language: str) -> tuple[list[Extraction]
     started = time.perf_counter()
     extracted = list(nlp.extract(windows, language=language, processes=1))
     return extracted, time.perf_counter() - started
+
+
+def _span(shown: Callable[[float], str], figure: float) -> str:
+    """Return half to twice a figure, once if both are shown alike.
+
+    >>> _span(_size, 10_000), _span(_duration, 100)
+    ('1 MB', '50 s to 4 min')
+    """
+    return " to ".join(dict.fromkeys((shown(figure / _ROUGH), shown(figure * _ROUGH))))
 
 
 def _duration(seconds: float) -> str:

@@ -76,7 +76,7 @@ def same_lines(state: EstimateState, chat: ChatModel, n_entities: Range) -> list
     known = _known_pairs(state)
     basis = "a guess: how many names are in doubt is known after extraction"
     if known.n_entities:
-        basis = f"as in the {count_noun(known.n_windows, 'window')} that are read"
+        basis = f"as in the {count_noun(known.n_windows, 'window')} read"
     lines: list[Line] = []
     n_pairs = pairs_in_doubt(known, n_entities)
     if who.lists:

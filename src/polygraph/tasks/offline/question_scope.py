@@ -33,6 +33,12 @@ _GLOBAL = {
     r"(?:principales|grandes) (?:asuntos|puntos|ideas|cuestiones)|"
     r"(?:estos|todos los|los|esta) (?:documentos|textos|colección)",
 }
+_ABOUT_THIS = re.compile(
+    r"what(?:(?: is|'s|’s)(?: all)? this(?: all)?|(?: are|'re|’re)(?: all)? these(?: \w+)?)"
+    r"(?: (?:mainly|mostly|all))? about\W*",
+    re.IGNORECASE,
+)
+"""Asks what all of it is about, whatever it is: articles, letters, invoices."""
 _FORMS = {code: re.compile(rf"\b(?:{form})\b", re.IGNORECASE) for code, form in _GLOBAL.items()}
 
 
@@ -59,12 +65,16 @@ def subject_words(question: str) -> str:
     >>> subject_words("What disputes over money recur throughout these papers?")
     'disputes money'
     """
+    if _ABOUT_THIS.fullmatch(question.strip()):
+        return ""
     stop = STOP_WORDS | FUNCTION_WORDS.get(_language(question), frozenset())
     return " ".join(w for w in words(question) if w not in stop and stem(w) not in _GLOBAL_STEMS)
 
 
 def _language(question: str) -> str:
     """Return the language in which a question asks for the whole; empty if it does not."""
+    if _ABOUT_THIS.fullmatch(question.strip()):
+        return "en"
     return next((code for code, form in _FORMS.items() if form.search(question)), "")
 
 

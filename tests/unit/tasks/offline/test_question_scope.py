@@ -12,6 +12,10 @@ from polygraph.tasks.offline.question_scope import is_global_question, subject_w
         ("Summarise the collection.", True),
         ("What were the main concerns of the town in these years?", True),
         ("What are the biggest risks for Marrow Dairy?", False),
+        ("What are these articles about?", True),
+        ("What are these e-mails from Bremen about?", False),
+        ("What is this all about?", True),
+        ("What is this rule about?", False),
         ("Who built the light?", False),
         ("What are the main duties of Mara Quill?", False),
         ("What does her resume say?", False),
@@ -43,3 +47,7 @@ def test_global_questions_name_nothing_and_ask_for_the_whole(question, is_global
 def test_the_subject_of_a_global_question_has_no_word_of_the_form(question, subject):
     assert subject in subject_words(question)
     assert len(subject_words(question).split()) <= len(subject.split()) + 2
+
+
+def test_what_these_are_about_has_no_subject():
+    assert subject_words("What are these invoices mostly about?") == ""

@@ -4,7 +4,7 @@ import { count, download, fileName, money, nouns, seconds, tokens } from "../lib
 import { forget, keep, useTurns, type Turn } from "../lib/history";
 import { address, change, DOCUMENT, go, now } from "../lib/route";
 import { forgetFailed, isBusy, setRunning, useRunning, type Running } from "../lib/running";
-import type { Answer, Citation, IndexSummary, Retrieval } from "../lib/types";
+import type { Answer, Citation, IndexSummary, Method, Need, Retrieval } from "../lib/types";
 import { Cite } from "../parts/cite";
 import { DocumentPane, spanOf } from "../parts/document";
 import { NoDocuments } from "../parts/empty";
@@ -318,28 +318,40 @@ function TurnView({ turn, index, params, newest, onAgain }: TurnProps) {
   );
 }
 
-/** The chosen method cannot answer yet; these can. */
-function NotReady({ index, method }: { index: IndexSummary; method: string }) {
-  const others = [...new Set(NEEDED.map((need) => suggested(index.methods, need)).filter((each) => each !== undefined))];
+/** A method for each need but one. */
+function offers(index: IndexSummary, but?: Need): Method[] {
+  const needs: Need[] = ["one fact", "several steps", "overview"];
+  return needs.filter((each) => each !== but).map((each) => suggested(index.methods, each)).filter((each) => each !== undefined);
+}
+
+function Offers({ methods, onChoose }: { methods: Method[]; onChoose: (method: string) => void }) {
   return (
-    <p class="row">
-      <span>{method} needs a layer that this index does not have{others.length ? ". Ready:" : ", and so do the other methods."}</span>
-      {others.map((each) => (
-        <button type="button" key={each.name} onClick={() => change({ m: each.name }, true)}>
+    <>
+      {methods.map((each) => (
+        <button type="button" key={each.name} onClick={() => onChoose(each.name)}>
           {each.name} <span class="soft">{each.need}</span>
         </button>
       ))}
-    </p>
+    </>
   );
 }
 
-const NEEDED = ["one fact", "several steps", "overview"] as const;
+/** The chosen method cannot answer yet; others may. */
+function NotReady({ index, method }: { index: IndexSummary; method: string }) {
+  const others = offers(index);
+  return (
+    <p class="row">
+      <span>{method} needs a layer that this index does not have{others.length ? ". Ready:" : ", and so do the other methods."}</span>
+      <Offers methods={others} onChoose={(m) => change({ m }, true)} />
+    </p>
+  );
+}
 
 /** What may help after a refusal. */
 function Help({ index, turn, onAgain }: { index: IndexSummary; turn: Turn; onAgain: (method: string) => void }) {
   const used = turn.answer?.method;
   const need = index.methods.find((each) => each.name === used)?.need;
-  const offered = NEEDED.filter((each) => each !== need).map((each) => suggested(index.methods, each)).filter((each) => each !== undefined);
+  const offered = offers(index, need);
   const because = turn.retrieval?.empty_because;
   const missing = index.methods.filter((each) => !each.ready).length;
   const filtered = Object.keys(turn.where).length > 0;
@@ -354,12 +366,7 @@ function Help({ index, turn, onAgain }: { index: IndexSummary; turn: Turn; onAga
       {filtered && <p>The filters may exclude the answer.</p>}
       {offered.length > 0 && (
         <p>
-          Try another method:{" "}
-          {offered.map((each) => (
-            <button type="button" key={each.name} onClick={() => onAgain(each.name)}>
-              {each.name} <span class="soft">{each.need}</span>
-            </button>
-          ))}
+          Try another method: <Offers methods={offered} onChoose={onAgain} />
         </p>
       )}
       {missing > 0 && <p class="soft">{nouns(missing, "method")} of this index need a layer that it does not have.</p>}

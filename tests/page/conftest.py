@@ -35,7 +35,7 @@ NOTES = {
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """The address of a server over the index `town`, with documents, and `new`, without."""
+    """The address of a server over the index `town`, with documents, and `new` and `unused`, without."""
     if not BUILT.is_file():
         pytest.skip("the page is not built; build it with: make web")
     folder = tmp_path_factory.mktemp("page")
@@ -54,7 +54,8 @@ def server(tmp_path_factory):
         port = free.getsockname()[1]
     process = subprocess.Popen(
         [*command, "serve", "--port", str(port), "--offline", "--index", f"town={folder / 'town.index'}",
-         "--index", f"new={folder / 'new.index'}", "--studies", str(folder / "studies")],
+         "--index", f"new={folder / 'new.index'}", "--index", f"unused={folder / 'unused.index'}",
+         "--studies", str(folder / "studies")],
         env=os.environ | {"POLYGRAPH_SERVER_TOKENS": f"tester admin {TOKEN}"},
         stdout=subprocess.DEVNULL,
     )  # fmt: skip

@@ -44,6 +44,28 @@ def test_the_picture_is_saved_as_svg_without_markup_of_the_documents(open_page):
             assert b"<img" not in content
 
 
+def test_two_entities_are_compared_by_the_keyboard(open_page):
+    page = open_page("#/town/graph?level=entities")
+    page.get_by_label("Find an entity").fill("Mara")
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="compare with").press("Enter")
+    expect(page.get_by_label("Compare with")).to_be_focused()
+    page.keyboard.type("Tobin")
+    page.get_by_role("option", name="Tobin").wait_for()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="The same?")).to_be_visible()
+
+
+def test_the_legend_names_communities_by_their_titles(open_page):
+    page = open_page("#/town/graph?level=entities&colour=community")
+    page.wait_for_selector(".canvas[data-nodes]:not([data-nodes='0'])")
+    titles = {each.strip() for each in page.locator(".community-button span:not(.soft)").all_inner_texts()}
+    names = page.locator(".graph-legend .legend button").all_inner_texts()
+    assert any(name.strip().startswith(title[:30]) for name in names for title in titles)
+    assert not any(name.strip().startswith("0-") for name in names)
+
+
 def test_an_answer_is_shown_in_the_graph(open_page):
     page = open_page("#/town/ask")
     page.get_by_label("Question").fill("Who built the Skerry Light?")

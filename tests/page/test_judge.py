@@ -54,7 +54,7 @@ def with_model(tmp_path_factory):
 def compared(page, question="Who built the Skerry Light?"):
     page.get_by_label("Question").fill(question)
     page.keyboard.press("Enter")
-    expect(page.locator(".column")).not_to_have_count(0)
+    page.wait_for_selector(".column")  # the first question loads the embedder
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_comparison_is_judged_and_its_study_opened(
     page.get_by_role("button", name="Judge this").click()
     expect(plan).to_contain_text("has judged these answers already; nothing is paid again")
     plan.get_by_role("button", name="Show the verdict").click()
-    expect(page.locator("details.pair")).to_have_count(1)
+    expect(page.locator("details.pair")).to_have_count(1, timeout=60_000)
 
 
 def test_a_filtered_comparison_is_not_judged(open_page):

@@ -1,6 +1,7 @@
 """The page: from an upload to a cited answer, every state with an address, nothing of a document runs."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import expect
@@ -114,9 +115,11 @@ def test_the_token_leaves_the_address(open_page):
     assert "token" not in page.url
 
 
-def test_without_a_token_the_page_asks_for_it(open_page):
-    page = open_page(token="")
+@WIDTHS
+def test_without_a_token_the_page_asks_for_it(open_page, width):
+    page = open_page(token="", width=width)
     expect(page.get_by_label("Token")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.get_by_label("Token").fill("page-tests-token-of-enough-length")
     page.keyboard.press("Enter")
     expect(page.locator("nav")).to_be_visible()
@@ -187,6 +190,120 @@ def test_the_page_says_when_the_server_is_gone_and_when_it_is_back(open_page):
     expect(page.get_by_text("The server does not answer").first).to_be_visible()
     page.unroute_all()
     expect(page.locator(".banner[role=alert]")).to_have_count(0, timeout=15_000)
+    expect(page.locator(".documents-table")).to_be_visible()
+    expect(page.locator(".problem")).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", ["ask", "compare", "graph"])
+def test_an_index_without_documents_leads_to_adding_some(open_page, view):
+    page = open_page(f"#/unused/{view}")
+    expect(page.locator("main")).to_contain_text("This index has no documents yet.")
+    if view == "compare":
+        page.get_by_label("Question").fill("Who?")
+        expect(page.get_by_role("button", name="Compare", exact=True)).to_be_disabled()
+    page.get_by_role("link", name="Add documents").click()
+    expect(page.get_by_role("button", name="choose files")).to_be_visible()
+
+
+def test_an_answer_that_comes_after_its_view_was_left_is_kept_and_moves_nothing(open_page):
+    page, held = open_page("#/town/ask"), []
+    page.route("**/ask", lambda route: held.append(route) or None)
+    page.get_by_label("Question").fill("Who built the Skerry Light?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.get_by_role("link", name="Documents").click()
+    page.wait_for_selector(".documents-table")
+    page.get_by_role("link", name="Ask").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.get_by_role("link", name="Documents").click()
+    page.wait_for_selector(".documents-table")
+    left = page.url
+    with page.expect_response("**/ask"):
+        held[0].continue_()
+    deadline = time.monotonic() + 60
+    while not page.evaluate("localStorage.getItem('polygraph.history')"):
+        assert time.monotonic() < deadline, "the answer is not kept"
+        page.wait_for_timeout(100)
+    assert page.url == left
+    page.get_by_role("link", name="Ask").click()
+    page.get_by_role("button", name="History").click()
+    page.get_by_role("button", name="Who built the Skerry Light?").click()
+    expect(page.locator(".answer")).to_contain_text("Mara Quill")
+
+
+def test_a_comparison_that_is_left_changes_no_other_view(open_page):
+    page, held = open_page("#/town/compare"), []
+    page.route("**/compare", lambda route: held.append(route) or None)
+    page.get_by_label("Question").fill("Who built the Skerry Light?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    with page.expect_event("requestfailed"):
+        page.get_by_role("link", name="Documents").click()
+    expect(page.locator(".documents-table tbody tr")).to_have_count(3)
+    assert "q=" not in page.url
+
+
+def test_a_question_that_failed_returns_to_the_field_and_can_be_let_go(open_page):
+    page = open_page("#/town/ask")
+    event = 'id: x:0\nevent: error\ndata: {"detail": "the model is down"}\n\n'
+    page.route("**/ask", lambda route: route.fulfill(body=event, content_type="text/event-stream"))
+    page.get_by_label("Question").fill("Who built the Skerry Light?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("the model is down")
+    expect(page.get_by_label("Question")).to_have_value("Who built the Skerry Light?")
+    page.get_by_role("button", name="new", exact=True).click()
+    expect(page.locator(".welcome")).to_be_visible()
+    expect(page.get_by_label("Question")).to_have_value("")
+
+
+def test_text_runs_in_the_direction_of_its_script(open_page):
+    page = open_page()
+    text = "The city\n\nירושלים היא עיר."
+    document = {"id": "city.txt", "title": "city", "text": text, "fields": {}, "passages": [], "span": None}
+    page.route("**/documents/city.txt*", lambda route: route.fulfill(json=document))
+    open_page("#/town/documents?doc=city.txt&span=10-25", page=page)
+    places = page.locator("aside.document .prose").evaluate(
+        """(prose) => {
+          const edges = (element) => [...element.getClientRects()].map((box) => [box.left, box.right]);
+          const [first, last] = [prose.querySelector('span'), prose.querySelector('mark')];
+          return [edges(first)[0][0] - prose.getBoundingClientRect().left,
+                  prose.getBoundingClientRect().right - edges(last)[0][1]];
+        }"""
+    )
+    assert [round(each) for each in places] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("total", "words"),
+    [
+        ({"calls": {"low": 1, "high": 3}}, "1 to 3 calls of the model, price unknown"),
+        (
+            {"calls": {"low": 1, "high": 1}, "cost": {"low": 0.5, "high": 2}},
+            "1 call of the model, $0.50 to $2.00",
+        ),
+    ],
+)
+def test_an_estimate_says_when_the_price_is_unknown(open_page, total, words):
+    page = open_page(token="")
+
+    def with_model(route):
+        response = route.fetch()
+        found = response.json()
+        for index in found.get("indexes", ()):
+            index["chat_model"] = "model"
+        route.fulfill(response=response, json=found)
+
+    page.route("**/api/v1/indexes", with_model)
+    page.route("**/estimate", lambda route: route.fulfill(json={"total": total}))
+    page.get_by_label("Token").fill("page-tests-token-of-enough-length")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("nav")
+    open_page("#/unused/documents", page=page)
+    page.get_by_role("button", name="paste text").click()
+    page.get_by_label("Title").fill("Note")
+    page.get_by_label("Text", exact=True).fill("The bell was cast in 1882.")
+    page.get_by_role("button", name="Add the text").click()
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text(words)
 
 
 def test_answers_are_saved_as_markdown(open_page):

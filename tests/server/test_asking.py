@@ -71,6 +71,24 @@ def test_methods_are_compared_with_what_they_share(client):
     assert all(methods == ["bm25", "naive"] for methods in found["shared"].values())
 
 
+def test_a_comparison_names_each_method_once(client):
+    body = {"question": QUESTION["question"], "methods": ["bm25", "naive", "bm25"]}
+    refused = client.post("/api/v1/indexes/papers/compare", json=body)
+    assert (refused.status_code, refused.json()["detail"]) == (400, "methods: name each method once")
+
+
+def test_a_body_that_is_not_json_is_told_where(client):
+    refused = client.post(ASK, content=b'{"question": who}', headers={"content-type": "application/json"})
+    assert refused.status_code == 422
+    assert "the body is not JSON: Expecting value at character 13" in refused.json()["detail"]
+
+
+def test_a_method_of_http_is_not_one_of_retrieval(client):
+    refused = client.put(ASK, json=QUESTION)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+    assert refused.json()["type"] == "urn:polygraph:method-not-allowed"
+
+
 def test_evidence_comes_without_an_answer(client):
     found = client.post("/api/v1/indexes/papers/retrieve", json=QUESTION).json()
     assert found["evidence"][0]["id"].startswith("light.txt")

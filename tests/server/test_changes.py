@@ -41,9 +41,11 @@ def test_an_index_that_does_not_exist_yet_is_empty_and_asking_says_so(tmp_path):
     with serving({"new": index}) as running, running.client() as client:
         (found,) = client.get("/api/v1/indexes").json()["indexes"]
         assert (found["documents"], found["methods"]) == (0, [])
+        assert "note" not in found, "nothing is wrong with it"
         assert client.get("/readyz").status_code == 503
         refused = client.post("/api/v1/indexes/new/ask", json={"question": "Who?"})
-        assert refused.status_code == 503
+        assert (refused.status_code, refused.json()["title"]) == (409, "No documents")
+        assert "retry-after" not in refused.headers
         build_there = another(index)
         (tmp_path / "mill.txt").write_text(NOTE)
         build_there.add(tmp_path / "mill.txt")

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { connectionNow, onConnection, request, setConnection, setToken } from "./lib/api";
 import { nouns } from "./lib/format";
@@ -51,6 +52,7 @@ export function App() {
         Skip to the content
       </a>
       <header class="top">
+        <div class="where">
         <span class="brand">
           <svg viewBox="0 0 32 32" aria-hidden="true"><path d="M2 18h6l3-10 6 17 4-12 2 5h7" /></svg>
           Polygraph
@@ -80,6 +82,7 @@ export function App() {
             )}
           </Menu>
         )}
+        </div>
         <nav aria-label="Views">
           {VIEWS.map((view) => (
             <a
@@ -105,7 +108,7 @@ export function App() {
           The server does not answer. Start it again with <code>polygraph serve</code>; this page goes on by itself.
         </p>
       )}
-      {index?.stale && <p class="banner soft" role="status">Some layers of this index are older than its documents; answers use what is ready.</p>}
+      {index?.stale && <p class="banner soft" role="status">This index is being built, or its building was interrupted. Methods whose layers are ready answer; <code>polygraph index</code> finishes the others.</p>}
       <main id="main" tabIndex={-1}>
         {index ? (
           <View index={index} onChanged={found.again} />
@@ -114,12 +117,17 @@ export function App() {
         ) : found.data ? (
           <p class="problem">
             This server has no index named {route.index}. It has:{" "}
-            {indexes.map((each) => (
-              <a key={each.name} href={address(each.name, "ask")} onClick={(event) => { event.preventDefault(); go(address(each.name, "ask")); }}>
-                {each.name}{" "}
-              </a>
+            {indexes.map((each, i) => (
+              <Fragment key={each.name}>
+                {i > 0 && ", "}
+                <a href={address(each.name, "ask")} onClick={(event) => { event.preventDefault(); go(address(each.name, "ask")); }}>
+                  {each.name}
+                </a>
+              </Fragment>
             ))}
           </p>
+        ) : connection === "ok" ? (
+          <p class="soft hint late" role="status">Loading …</p>
         ) : null}
       </main>
     </>

@@ -117,8 +117,12 @@ async def _show_problem(request: Request, error: Exception) -> JSONResponse:
 async def _show_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-    problem = Problem(422, "bad-request", f"{place[:100]}: {first['msg']}. See: GET /openapi.json")
+    if first["type"] == "json_invalid":
+        said = f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1]}"
+    else:
+        place = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
+        said = f"{place[:100]}: {first['msg']}"
+    problem = Problem(422, "bad-request", f"{said}. See: GET /openapi.json")
     return _problem_response(request, problem)
 
 
@@ -126,7 +130,9 @@ async def _show_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     known = {
         404: Problem(404, "unknown-path", "there is nothing at this address. See: GET /openapi.json"),
-        405: Problem(405, "unknown-method", "this address does not take that method. See: GET /openapi.json"),
+        405: Problem(
+            405, "method-not-allowed", "this address does not take that method. See: GET /openapi.json"
+        ),
     }
     problem = known.get(error.status_code, Problem(error.status_code, "bad-request", str(error.detail)[:200]))
     problem.headers.update(error.headers or {})

@@ -10,11 +10,17 @@ from polygraph import errors
 
 MEDIA_TYPE = "application/problem+json"
 
+
+class NoDocuments(errors.IndexUnreadable):
+    """An index that is made with its first document."""
+
+
 _STATUS: tuple[tuple[type[errors.PolygraphError], int], ...] = (
     (errors.UnknownMethod, 400),
     (errors.MissingLayer, 409),
     (errors.IndexMismatch, 409),
     (errors.IndexLocked, 409),
+    (NoDocuments, 409),
     (errors.IndexUnreadable, 503),
     (errors.MissingExtra, 501),
     (errors.StorageFailed, 507),

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.errors import BadInput, IndexUnreadable, PolygraphError
+from polygraph.errors import BadInput, PolygraphError
 from polygraph.memory import trim_heap
 from polygraph.records import Answer, Retrieval
-from polygraph.server.problems import unknown
+from polygraph.server.problems import NoDocuments, unknown
 from polygraph.store.open_store import has_index
 from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.index import Index
@@ -90,7 +90,8 @@ class ServedIndex:
         """Open the last finished state for one request.
 
         Raises:
-            IndexUnreadable: if there is no index yet, or it is damaged.
+            NoDocuments: if there is no index yet.
+            IndexUnreadable: if it is damaged.
         """
         shared = self._enter()
         try:
@@ -149,7 +150,7 @@ class ServedIndex:
             current = self._current
             if current is None or current.stamp != now:
                 if not has_index(self.folder):
-                    raise IndexUnreadable(f"the index {self.name} has no documents yet. Add some, then ask")
+                    raise NoDocuments(f"the index {self.name} has no documents yet. Add some, then ask")
                 opened = _Shared(self.index.open_snapshot(), now)
                 self._current = opened
                 if current is not None and not current.readers:

@@ -4,7 +4,15 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { get, path } from "../lib/api";
 import type { EntityHit } from "../lib/types";
 
-export function Finder({ index, onChoose }: { index: string; onChoose: (hit: EntityHit) => void }) {
+interface Props {
+  index: string;
+  label?: string;
+  /** Whether the field takes the focus when it appears; otherwise `/` gives it. */
+  focused?: boolean;
+  onChoose: (hit: EntityHit) => void;
+}
+
+export function Finder({ index, label = "Find an entity", focused = false, onChoose }: Props) {
   const [text, setText] = useState("");
   const [hits, setHits] = useState<EntityHit[]>([]);
   const [at, setAt] = useState(0);
@@ -29,6 +37,7 @@ export function Finder({ index, onChoose }: { index: string; onChoose: (hit: Ent
     };
   }, [text, index]);
   useEffect(() => {
+    if (focused) return field.current?.focus();
     const key = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
       if (event.key === "/" && !typing) {
@@ -52,12 +61,12 @@ export function Finder({ index, onChoose }: { index: string; onChoose: (hit: Ent
         ref={field}
         type="text"
         role="combobox"
-        aria-label="Find an entity"
+        aria-label={label}
         aria-expanded={shown}
         aria-controls={id}
         aria-autocomplete="list"
         aria-activedescendant={shown ? `${id}-${at}` : undefined}
-        placeholder="Find an entity"
+        placeholder={label}
         autocomplete="off"
         value={text}
         onInput={(event) => {

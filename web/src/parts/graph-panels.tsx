@@ -1,11 +1,12 @@
 /** What stands beside the graph: a community, an entity, two entities, or the list of communities. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { path } from "../lib/api";
 import { clip, count, nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { change, openDocument } from "../lib/route";
 import type { Community, IndexSummary, Json } from "../lib/types";
+import { Finder } from "./finder";
 import { Icon } from "./icons";
 import { Markdown } from "./markdown";
 
@@ -84,7 +85,8 @@ export function Overview({ index, communities, color, answer, name }: {
     <>
       <h2>What {index.name} is about</h2>
       <p class="soft">
-        {nouns(index.entities, "entity", "entities")} in {nouns(communities.length, "community", "communities")} that hang together. Choose one, or find an entity.
+        {nouns(index.entities, "entity", "entities")}
+        {communities.length > 0 && ` in ${nouns(communities.length, "community", "communities")} that hang together`}. Choose one, or find an entity.
       </p>
       <h3>Communities, the largest first</h3>
       <ul class="plain-list">
@@ -185,6 +187,8 @@ export function EntityPanel({ index, id, grown, onGrow, onSplit }: {
 }) {
   const found = useLoad<EntityRecord>(path("indexes", index.name, "entities", id));
   const [all, setAll] = useState(false);
+  const [pairing, setPairing] = useState(false);
+  useEffect(() => setPairing(false), [id]);
   const entity = found.data?.id === id ? found.data : null;
   if (found.error) {
     return (
@@ -223,8 +227,9 @@ export function EntityPanel({ index, id, grown, onGrow, onSplit }: {
       )}
       <p class="row">
         {!grown && <button type="button" onClick={onGrow}><Icon name="graph" /> neighbourhood</button>}
-        <span class="soft">Shift and click on another: the same?</span>
+        <button type="button" aria-expanded={pairing} onClick={() => setPairing(!pairing)}>compare with …</button>
       </p>
+      {pairing && <Finder index={index.name} label="Compare with" focused onChoose={(hit) => hit.id !== id && change({ e: [id, hit.id] })} />}
       {entity.description && !entity.descriptions?.length && <p>{entity.description}</p>}
       {(entity.descriptions?.length ?? 0) > 0 && (
         <>
@@ -351,7 +356,7 @@ export function PairPanel({ index, first, second, onDecide }: { index: IndexSumm
           <button type="button" disabled={busy} onClick={() => change({ e: first })}>Not the same</button>
         </p>
       ) : (
-        <p class="soft">This index is served for reading only, so nothing can be decided here.</p>
+        <p class="soft">You can read this index, but not change it, so nothing can be decided here.</p>
       )}
     </>
   );

@@ -1,7 +1,7 @@
 /** Work in the background: what is done, what is left, and a way to cancel it. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, path, send, sentence } from "../lib/api";
+import { get, Gone, path, send, sentence } from "../lib/api";
 import { count, money, seconds } from "../lib/format";
 import type { Job } from "../lib/types";
 import { Menu } from "./menu";
@@ -13,15 +13,18 @@ const listeners = new Set<() => void>();
 
 async function refresh(): Promise<void> {
   clearTimeout(timer);
+  let gone = false;
   try {
     const found = (await get<{ jobs: Job[] }>("/api/v1/jobs")).jobs ?? [];
     // An estimate is shown where it was asked for.
     jobs = found.filter((job) => job.kind !== "estimate" || RUNNING.has(job.state));
-  } catch {
-    jobs = [];
+  } catch (error) {
+    // Jobs go on, or wait, while the server does not answer.
+    gone = error instanceof Gone;
+    if (!gone) jobs = [];
   }
   for (const each of listeners) each();
-  if (jobs.some((job) => RUNNING.has(job.state))) timer = window.setTimeout(() => void refresh(), 1000);
+  if (gone || jobs.some((job) => RUNNING.has(job.state))) timer = window.setTimeout(() => void refresh(), gone ? 3000 : 1000);
 }
 
 /** Look at the jobs now, and follow them as long as one runs. */

@@ -88,7 +88,7 @@ function withCitations(text: string, cite: NonNullable<Props["cite"]>, key: numb
   const made: ComponentChildren[] = [];
   let at = 0;
   for (const match of text.matchAll(CITED)) {
-    made.push(text.slice(at, match.index).replace(/\s+$/, match.index > at ? "\u2009" : ""));
+    made.push(text.slice(at, match.index).replace(/\s+$/, match.index > at ? "\u202f" : ""));
     for (const n of (match[1] ?? "").split(/[,;]/)) made.push(cite(Number(n), `${key}-${match.index}-${n}`));
     at = match.index + match[0].length;
   }

@@ -18,6 +18,14 @@ export function byNeed(methods: Method[]): [string, string, Method[]][] {
   ]).filter(([, , found]) => found.length);
 }
 
+const ONE_CALL = ["hybrid", "walk", "graft"];
+
+/** The ready method to offer for a need: one that asks a model once, if there is one. */
+export function suggested(methods: Method[], need: Need): Method | undefined {
+  const ready = methods.filter((each) => each.ready && each.need === need);
+  return ready.find((each) => ONE_CALL.includes(each.name)) ?? ready[0];
+}
+
 export function MethodMenu({ index, value, onChange }: { index: IndexSummary; value: string; onChange: (name: string) => void }) {
   const chosen = value || index.default_method;
   return (

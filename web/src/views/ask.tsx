@@ -2,29 +2,19 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { path, sentence, stream } from "../lib/api";
 import { count, download, fileName, money, nouns, seconds, tokens } from "../lib/format";
 import { forget, keep, useTurns, type Turn } from "../lib/history";
-import { address, change, DOCUMENT, go } from "../lib/route";
-import type { Answer, Citation, IndexSummary, Retrieval } from "../lib/types";
+import { address, change, DOCUMENT, go, now } from "../lib/route";
+import { forgetFailed, isBusy, setRunning, useRunning, type Running } from "../lib/running";
+import type { Answer, Citation, IndexSummary, Method, Need, Retrieval } from "../lib/types";
 import { Cite } from "../parts/cite";
 import { DocumentPane, spanOf } from "../parts/document";
+import { NoDocuments } from "../parts/empty";
 import { Icon } from "../parts/icons";
 import { Markdown } from "../parts/markdown";
 import { Menu } from "../parts/menu";
-import { MethodMenu } from "../parts/methods";
+import { MethodMenu, suggested } from "../parts/methods";
 import { Filters, More, optionParams, optionsOf, type Options } from "../parts/options";
 import { EvidenceList, Paths, Truncated, Why } from "../parts/why";
 import { markdownOf } from "../lib/export";
-
-interface Running {
-  id: string;
-  question: string;
-  method: string;
-  text: string;
-  retrieval: Retrieval | null;
-  citations: Citation[];
-  error: string;
-  stopped: boolean;
-  stop: () => void;
-}
 
 interface Props {
   index: IndexSummary;
@@ -33,7 +23,8 @@ interface Props {
 
 export function Ask({ index, params }: Props) {
   const turns = useTurns();
-  const [running, setRunning] = useState<Running | null>(null);
+  const running = useRunning(index.name);
+  const busy = isBusy(running);
   const [draft, setDraft] = useState(params.get("q") && !params.get("run") ? (params.get("q") ?? "") : "");
   const field = useRef<HTMLTextAreaElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -60,17 +51,18 @@ export function Ask({ index, params }: Props) {
       if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
         event.preventDefault();
         field.current?.focus();
-      } else if (event.key === "Escape" && running && !running.error) running.stop();
+      } else if (event.key === "Escape" && isBusy(running)) running.stop();
     };
     addEventListener("keydown", key);
     return () => removeEventListener("keydown", key);
   }, [running]);
-  useEffect(() => () => running?.stop(), []);
+  // What failed or was stopped goes when another conversation is opened or the view is left.
+  useEffect(() => () => forgetFailed(index.name), [run]);
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
 
   const ask = async (question: string, by = method, given: Options = options, before: Turn[] = thread) => {
     const asked = question.trim();
-    if (!asked || (running && !running.error && !running.stopped)) return;
+    if (!asked || busy) return;
     const stop = new AbortController();
     const id = crypto.randomUUID?.() ?? String(Date.now());
     let state: Running = {
@@ -79,7 +71,7 @@ export function Ask({ index, params }: Props) {
     }; // prettier-ignore
     const update = (changes: Partial<Running>) => {
       state = { ...state, ...changes };
-      setRunning(state);
+      setRunning(index.name, state);
     };
     update({});
     setDraft("");
@@ -104,11 +96,13 @@ export function Ask({ index, params }: Props) {
         else if (event.kind === "citation") update({ citations: [...state.citations, event.data as Citation] });
         else if (event.kind === "error") {
           update({ error: (event.data as { detail?: string }).detail ?? "The answer failed." });
+          setDraft(asked);
           return;
         } else if (event.kind === "answer") {
           keep({ ...turn, answer: event.data as Answer, retrieval: state.retrieval });
-          setRunning(null);
-          change({ q: asked, run: id, m: by, ...optionParams(given), show: null, ...DOCUMENT });
+          setRunning(index.name, null);
+          const at = now();
+          if (at.view === "ask" && at.index === index.name) change({ q: asked, run: id, m: by, ...optionParams(given), show: null, ...DOCUMENT });
         }
       }
     } catch (error) {
@@ -118,7 +112,7 @@ export function Ask({ index, params }: Props) {
     }
   };
 
-  const busy = running !== null && !running.error && !running.stopped;
+  const chosen = index.methods.find((each) => each.name === (method || index.default_method));
   const empty = !thread.length && !running;
   return (
     <div class={`split${document ? " open" : ""}`}>
@@ -127,18 +121,15 @@ export function Ask({ index, params }: Props) {
           {empty && (
             <div class="welcome">
               <h1>Ask {index.name}</h1>
-              <p class="soft">
-                {nouns(index.documents, "document")}, {nouns(index.chunks, "passage")}
-                {index.entities > 0 && `, ${nouns(index.entities, "entity", "entities")}`}
-                {index.chat_model ? `. ${index.chat_model} writes the answers.` : ". Answers are sentences of the documents: no model is set."}
-              </p>
-              {index.note && <p class="problem">{index.note}</p>}
-              {index.documents === 0 && (
-                <p>
-                  <a href={address(index.name, "documents")} onClick={(event) => { event.preventDefault(); go(address(index.name, "documents")); }}>
-                    Add documents
-                  </a>{" "}
-                  to begin.
+              {index.note ? (
+                <p class="problem">{index.note}</p>
+              ) : index.documents === 0 ? (
+                <NoDocuments index={index} />
+              ) : (
+                <p class="soft">
+                  {nouns(index.documents, "document")}, {nouns(index.chunks, "passage")}
+                  {index.entities > 0 && `, ${nouns(index.entities, "entity", "entities")}`}
+                  {index.chat_model ? `. ${index.chat_model} writes the answers.` : ". Answers are sentences of the documents: no model is set."}
                 </p>
               )}
             </div>
@@ -183,10 +174,12 @@ export function Ask({ index, params }: Props) {
           }}
         >
           <Filters options={options} onChange={(next) => change(optionParams(next), true)} />
+          {chosen && !chosen.ready && <NotReady index={index} method={chosen.name} />}
           <div class="field">
             <textarea
               ref={field}
               rows={1}
+              dir="auto"
               aria-label="Question"
               placeholder={thread.length ? "Ask further" : "What would you like to know?"}
               value={draft}
@@ -206,8 +199,8 @@ export function Ask({ index, params }: Props) {
               <MethodMenu index={index} value={method} onChange={(name) => change({ m: name }, true)} />
               <More index={index.name} options={options} onChange={(next) => change(optionParams(next), true)} />
               <HistoryMenu index={index.name} turns={turns} />
-              {thread.length > 0 && (
-                <button type="button" class="quiet" onClick={() => { go(address(index.name, "ask", { m: method })); field.current?.focus(); }}>
+              {(thread.length > 0 || (running && !busy)) && (
+                <button type="button" class="quiet" onClick={() => { forgetFailed(index.name); setDraft(""); go(address(index.name, "ask", { m: method })); field.current?.focus(); }}>
                   <Icon name="plus" /> new
                 </button>
               )}
@@ -325,30 +318,57 @@ function TurnView({ turn, index, params, newest, onAgain }: TurnProps) {
   );
 }
 
+/** A method for each need but one. */
+function offers(index: IndexSummary, but?: Need): Method[] {
+  const needs: Need[] = ["one fact", "several steps", "overview"];
+  return needs.filter((each) => each !== but).map((each) => suggested(index.methods, each)).filter((each) => each !== undefined);
+}
+
+function Offers({ methods, onChoose }: { methods: Method[]; onChoose: (method: string) => void }) {
+  return (
+    <>
+      {methods.map((each) => (
+        <button type="button" key={each.name} onClick={() => onChoose(each.name)}>
+          {each.name} <span class="soft">{each.need}</span>
+        </button>
+      ))}
+    </>
+  );
+}
+
+/** The chosen method cannot answer yet; others may. */
+function NotReady({ index, method }: { index: IndexSummary; method: string }) {
+  const others = offers(index);
+  return (
+    <p class="row">
+      <span>{method} needs a layer that this index does not have{others.length ? ". Ready:" : ", and so do the other methods."}</span>
+      <Offers methods={others} onChoose={(m) => change({ m }, true)} />
+    </p>
+  );
+}
+
 /** What may help after a refusal. */
 function Help({ index, turn, onAgain }: { index: IndexSummary; turn: Turn; onAgain: (method: string) => void }) {
   const used = turn.answer?.method;
   const need = index.methods.find((each) => each.name === used)?.need;
-  const others = index.methods.filter((each) => each.ready && each.need !== need && each.need !== "other");
-  const offered = ["one fact", "several steps", "overview"].map((each) => others.find((method) => method.need === each)).filter((each) => each !== undefined);
+  const offered = offers(index, need);
+  const because = turn.retrieval?.empty_because;
   const missing = index.methods.filter((each) => !each.ready).length;
   const filtered = Object.keys(turn.where).length > 0;
   return (
     <div class="help">
-      {turn.retrieval?.empty_because ? (
-        <p>Nothing was found: {turn.retrieval.empty_because}.</p>
+      {because ? (
+        // Most refusals say it themselves.
+        !turn.answer?.text.includes(because) && <p>Nothing was found: {because}.</p>
       ) : (
-        <p class="soft">{turn.retrieval ? `${nouns(turn.retrieval.evidence.length, "piece")} of evidence were read; none supports an answer.` : ""}</p>
+        turn.retrieval && <p class="soft">{nouns(turn.retrieval.evidence.length, "piece")} of evidence {turn.retrieval.evidence.length === 1 ? "was" : "were"} read; none supports an answer.</p>
       )}
-      <p>
-        {filtered && "The filters may exclude the answer. "}
-        Try another method:{" "}
-        {offered.map((each) => (
-          <button type="button" key={each.name} onClick={() => onAgain(each.name)}>
-            {each.name} <span class="soft">{each.need}</span>
-          </button>
-        ))}
-      </p>
+      {filtered && <p>The filters may exclude the answer.</p>}
+      {offered.length > 0 && (
+        <p>
+          Try another method: <Offers methods={offered} onChoose={onAgain} />
+        </p>
+      )}
       {missing > 0 && <p class="soft">{nouns(missing, "method")} of this index need a layer that it does not have.</p>}
     </div>
   );

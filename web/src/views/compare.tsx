@@ -5,11 +5,12 @@ import { change, DOCUMENT } from "../lib/route";
 import type { Answer, IndexSummary } from "../lib/types";
 import { Cite } from "../parts/cite";
 import { DocumentPane, spanOf } from "../parts/document";
+import { NoDocuments } from "../parts/empty";
 import { Icon } from "../parts/icons";
 import { Judge } from "../parts/judge";
 import { Markdown } from "../parts/markdown";
 import { Menu } from "../parts/menu";
-import { byNeed } from "../parts/methods";
+import { byNeed, suggested } from "../parts/methods";
 import { Filters, More, optionParams, optionsOf } from "../parts/options";
 import { ComparedEvidence } from "../parts/why";
 
@@ -42,18 +43,30 @@ function remember(key: string, answers: Answer[]): void {
 export function Compare({ index, params }: { index: IndexSummary; params: URLSearchParams }) {
   const [draft, setDraft] = useState(params.get("q") ?? "");
   const [state, setState] = useState<{ busy: boolean; error: string; shown: Answer[] | null }>({ busy: false, error: "", shown: null });
-  const [stop, setStop] = useState<AbortController | null>(null);
+  const stop = useRef<AbortController | null>(null);
   const options = optionsOf(params);
   const chosen = useMemo(() => {
     const given = params.getAll("m").filter((name) => index.methods.some((each) => each.name === name));
     if (given.length >= 2) return given.slice(0, MOST);
     const ready = index.methods.filter((each) => each.ready);
-    const firsts = [index.default_method, ready.find((each) => each.need === "several steps")?.name, ready.find((each) => each.need === "overview" && each.name === "graft")?.name ?? ready.find((each) => each.need === "overview")?.name];
-    return [...new Set(firsts.filter((name): name is string => Boolean(name)))].slice(0, 3);
+    const firsts = [
+      ready.find((each) => each.name === index.default_method),
+      suggested(ready, "several steps"),
+      suggested(ready, "overview"),
+      ...ready,
+    ];
+    return [...new Set(firsts.map((each) => each?.name).filter((name): name is string => Boolean(name)))].slice(0, 3);
   }, [params.getAll("m").join(), index.name]);
   const q = params.get("q") ?? "";
   const key = JSON.stringify([index.name, q, chosen, options]);
-  useEffect(() => setState({ busy: false, error: "", shown: q ? remembered(key) : null }), [key]);
+  useEffect(() => {
+    setState({ busy: false, error: "", shown: q ? remembered(key) : null });
+    // Answers that come after their methods were changed or their view was left would change what is shown then.
+    return () => {
+      stop.current?.abort();
+      stop.current = null;
+    };
+  }, [key]);
   // What is typed stays when methods are chosen; only another question in the address replaces it.
   const shownQuestion = useRef(q);
   useEffect(() => {
@@ -67,7 +80,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
     if (!question || chosen.length < 2) return;
     const asked = JSON.stringify([index.name, question, chosen, options]);
     const control = new AbortController();
-    setStop(control);
+    stop.current = control;
     setState({ busy: true, error: "", shown: null });
     try {
       const found = await send<{ answers: Answer[] }>("POST", path("indexes", index.name, "compare"), {
@@ -76,11 +89,12 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
         ...(options.budget ? { max_tokens: options.budget } : {}),
         ...(options.form ? { form: options.form } : {}),
       }, control.signal); // prettier-ignore
+      stop.current = null;
       remember(asked, found.answers);
       change({ q: question, m: chosen, judged: null, ...DOCUMENT });
       setState({ busy: false, error: "", shown: found.answers });
     } catch (error) {
-      setState({ busy: false, error: control.signal.aborted ? "" : sentence(error), shown: null });
+      if (stop.current === control) setState({ busy: false, error: control.signal.aborted ? "" : sentence(error), shown: null });
     }
   };
 
@@ -108,6 +122,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
             <textarea
               ref={field}
               rows={1}
+              dir="auto"
               aria-label="Question"
               placeholder="One question, two to four methods"
               value={draft}
@@ -162,9 +177,9 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
               <More index={index.name} options={options} onChange={(next) => change({ ...optionParams(next), judged: null }, true)} />
               <Filters options={options} onChange={(next) => change({ ...optionParams(next), judged: null }, true)} />
               {state.busy ? (
-                <button type="button" class="main" onClick={() => stop?.abort()}><Icon name="stop" /> Stop</button>
+                <button type="button" class="main" onClick={() => stop.current?.abort()}><Icon name="stop" /> Stop</button>
               ) : (
-                <button type="submit" class="main" disabled={!draft.trim()}>Compare</button>
+                <button type="submit" class="main" disabled={!draft.trim() || chosen.length < 2}>Compare</button>
               )}
             </div>
           </div>
@@ -172,7 +187,11 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
         <div aria-live="polite">
           {state.error && <p class="problem" role="alert">{state.error}</p>}
           {state.busy && <p class="soft waiting-line">{chosen.join(", ")} search …</p>}
-          {!state.busy && !shown && !state.error && (
+          {index.documents === 0 ? (
+            <div class="hint"><NoDocuments index={index} /></div>
+          ) : chosen.length < 2 ? (
+            <p class="hint">A comparison takes two methods; this index is ready for {chosen[0] ?? "none"}.</p>
+          ) : !state.busy && !shown && !state.error && (
             <p class="soft hint">The answers stand side by side; a citation with a dashed frame is one that no other method gives.</p>
           )}
         </div>

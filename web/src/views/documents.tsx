@@ -30,6 +30,8 @@ export function Documents({ index, params, onChanged }: Props) {
   const [next, setNext] = useState<string | null>(null);
   const [problem, setProblem] = useState("");
   const [removing, setRemoving] = useState<DocumentRow | null>(null);
+  /** The button that asked, to which the focus returns. */
+  const asking = useRef<HTMLButtonElement | null>(null);
   const jobs = useJobs().filter((job) => job.index === index.name);
   const done = jobs.filter((job) => job.state === "done").length;
   useEffect(() => {
@@ -68,14 +70,14 @@ export function Documents({ index, params, onChanged }: Props) {
             <input type="search" aria-label="Find a document" placeholder="Find a document" value={q} onInput={(event) => change({ q: event.currentTarget.value }, true)} />
           </form>
         </header>
-        {index.writable ? <Add index={index} onSent={followJobs} /> : <p class="soft">This index is served for reading only.</p>}
+        {index.writable ? <Add index={index} onSent={followJobs} /> : <p class="soft">You can read this index, but not change it.</p>}
         {active.length > 0 && (
           <section aria-label="Work on this index" aria-live="polite">
             {active.map((job) => <JobRow key={job.id} job={job} />)}
           </section>
         )}
         {(problem || first.error) && <p class="problem" role="alert">{problem || first.error}</p>}
-        {removing && <Remove row={removing} onRemove={(forget) => void remove(removing, forget)} onKeep={() => setRemoving(null)} />}
+        {removing && <Remove row={removing} onRemove={(forget) => void remove(removing, forget)} onKeep={() => { setRemoving(null); asking.current?.focus(); }} />}
         {rows.length > 0 ? (
           <section aria-label="Documents of the index">
             <table class="documents-table">
@@ -100,7 +102,7 @@ export function Documents({ index, params, onChanged }: Props) {
                     <td class="n optional">{count(row.entities)}</td>
                     <td>
                       {index.writable && (
-                        <button type="button" class="quiet" aria-label={`Remove ${row.title || row.id}`} onClick={() => setRemoving(row)}>remove</button>
+                        <button type="button" class="quiet" aria-label={`Remove ${row.title || row.id}`} onClick={(event) => { asking.current = event.currentTarget; setRemoving(row); }}>remove</button>
                       )}
                     </td>
                   </tr>
@@ -332,6 +334,6 @@ function described(estimate: Estimate): string {
     if (typeof value === "number") return show(value);
     return value.low === value.high ? show(value.low) : `${show(value.low)} to ${show(value.high)}`;
   };
-  const parts = [range(total.cost, money), range(total.calls, (n) => nouns(Math.round(n), "call"))].filter(Boolean);
-  return parts.length ? parts.join(", ") : "Price unknown";
+  const calls = range(total.calls, (n) => count(Math.round(n)));
+  return [calls && `${calls} ${calls === "1" ? "call" : "calls"} of the model`, range(total.cost, money) || "price unknown"].filter(Boolean).join(", ");
 }

@@ -8,6 +8,7 @@ import { change, DOCUMENT } from "../lib/route";
 import type { Answer, Community, EntityHit, IndexSummary, Retrieval } from "../lib/types";
 import { GraphCanvas, type Box, type Picture, type View } from "../parts/canvas";
 import { DocumentPane, spanOf } from "../parts/document";
+import { NoDocuments } from "../parts/empty";
 import { CommunityPanel, EntityPanel, Overview, PairPanel } from "../parts/graph-panels";
 import { followJobs } from "../parts/jobs";
 import { Finder } from "../parts/finder";
@@ -81,6 +82,8 @@ export function Graph({ index, params }: Props) {
   // One frame for all pictures, so that everything keeps its place from one to the next.
   const box = useMemo(() => (first.data ? boxOf(first.data.communities) : null), [first.data]);
   const groups = useMemo(() => legendOf(last.current), [picture]);
+  const titles = useMemo(() => new Map(first.data?.communities.map((each) => [each.id, each.title])), [first.data]);
+  const titleOf = (group: string) => clip((colourBy === "community" && titles.get(group)) || group, 40);
   const shown = useMemo(() => (around && answer?.entities.length ? new Set(answer.entities) : null), [around, answer]);
 
   useEffect(() => setHidden(new Set()), [level, around, colourBy]);
@@ -111,7 +114,7 @@ export function Graph({ index, params }: Props) {
     }
   };
   const document = params.get("doc");
-  const legend = (): [string, string][] => groups.filter(([name]) => !hidden.has(name)).map(([name, color]) => [name, color]);
+  const legend = (): [string, string][] => groups.filter(([name]) => !hidden.has(name)).map(([name, color]) => [titleOf(name), color]);
   const busy = !picture && (first.loading || entities.loading || communities.loading || (around && !near));
   const chosen = params.get("community");
   const community = chosen ? ([...(communities.data?.communities ?? []), ...(first.data?.communities ?? [])].find((each) => each.id === chosen) ?? { ...UNKNOWN, id: chosen, title: chosen }) : undefined;
@@ -121,7 +124,11 @@ export function Graph({ index, params }: Props) {
     return (
       <div class="sheet">
         <h1>Graph</h1>
-        <p>This index has no entities. They are found when an index is built with its graph layers: <code>polygraph index DIR --add graph</code>.</p>
+        {index.documents === 0 ? (
+          <NoDocuments index={index} />
+        ) : (
+          <p>This index has no entities yet. <code>polygraph index</code> finds them, unless <code>--for</code> names only methods that need no graph.</p>
+        )}
       </div>
     );
   }
@@ -208,7 +215,7 @@ export function Graph({ index, params }: Props) {
                           setHidden(next);
                         }}
                       >
-                        <Swatch color={color} /> {clip(name, 40)} <span class="soft number">{count(n)}</span>
+                        <Swatch color={color} /> {titleOf(name)} <span class="soft number">{count(n)}</span>
                       </button>
                     </li>
                   ))}

@@ -326,7 +326,7 @@ def _entity_row(snapshot: Snapshot, name: str) -> int:
     named = snapshot.entities_named([name]).get(name, [])
     if not named:
         raise BadInput(
-            f"no entity is named {name[:200]!r}. Search for it with the tool search, method walk or kg"
+            f"no entity is named {name[:200]!r}. Search for it with the tool search, method walk or kg-triplets"
         )
     # Of namesakes the one that most chunks mention.
     found = snapshot.entities(named)

@@ -10,6 +10,7 @@ from polygraph.records import Answer, AnswerForm
 from polygraph.retrieve import method as find_method
 from polygraph.server import answering
 from polygraph.server.events import MEDIA_TYPE, EventLog
+from polygraph.server.problems import Problem
 from polygraph.server.state import Reader, ServerState, State
 from polygraph.workspace.json_views import compared_json, retrieval_json
 
@@ -78,6 +79,8 @@ async def retrieve(index: str, body: Question, state: State, _: Reader) -> dict[
 async def compare(index: str, body: Comparison, state: State, _: Reader) -> dict[str, Any]:
     """Answer a question with several methods, as `polygraph compare --json`."""
     served = state.indexes[index]
+    if len(set(body.methods)) < len(body.methods):
+        raise Problem(400, "bad-input", "methods: name each method once")
 
     def work() -> list[Answer]:
         with served.reading() as opened:

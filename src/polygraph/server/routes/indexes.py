@@ -8,6 +8,7 @@ from polygraph.errors import IndexMismatch, IndexUnreadable, MissingLayer
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.base import require
 from polygraph.retrieve.catalogue import describe
+from polygraph.server.problems import NoDocuments
 from polygraph.server.served_indexes import PinnedIndex, ServedIndex
 from polygraph.server.state import Reader, ServerState, State
 from polygraph.store.generations import write_in_progress
@@ -62,7 +63,8 @@ def summary(state: ServerState, served: ServedIndex) -> dict[str, Any]:
         return found | facts
     except IndexUnreadable as error:
         counts = dict.fromkeys(("documents", "chunks", "entities", "relations"), 0)
-        return found | counts | {"layers": [], "methods": [], "stale": False, "note": str(error)}
+        note = {} if isinstance(error, NoDocuments) else {"note": str(error)}
+        return found | counts | {"layers": [], "methods": [], "stale": False} | note
 
 
 def _facts(index: PinnedIndex) -> dict[str, Any]:

@@ -233,6 +233,10 @@ TEXTS = {
         f"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain; charset=utf-8\n\n{PROSE}\n"
         f"--b\nContent-Type: text/html\n\n{PAGE}\n--b\nContent-Type: message/rfc822\n\nFrom: a\n\n{PROSE}\n--b--\n"
     ),
+    "mbox": "".join(
+        f"From a@b Mon Nov 14 10:00:00 1881\nMessage-ID: <{n}@x>\nFrom: Mara\nSubject: Oil\n\n{PROSE}\n"
+        for n in range(4)
+    ),
     "ipynb": json.dumps(
         {
             "cells": [

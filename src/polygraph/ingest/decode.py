@@ -7,10 +7,13 @@ import re
 import zipfile
 import zlib
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from polygraph.errors import BadInput
 from polygraph.text.surrogates import replace_surrogates
 
+GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
+"""What a damaged gzip file raises."""
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
@@ -32,6 +35,19 @@ _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Every character that `clean` changes. Hardly any text has one, so a single search is quicker."""
 
 
+def open_file(path: Path) -> BinaryIO:
+    """Open a file to read its bytes, unpacked if its name ends in ``.gz``.
+
+    A damaged file raises one of `GZIP_ERRORS` where it is read.
+    """
+    return cast(BinaryIO, gzip.open(path, "rb")) if is_packed(path) else path.open("rb")
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is packed with gzip, by its name."""
+    return path.name.lower().endswith(".gz")
+
+
 def read_bytes(path: Path, max_bytes: int) -> bytes:
     """Read a file, unpacked if its name ends in ``.gz``.
 
@@ -39,14 +55,13 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
         BadInput: if it is empty, too large before or after unpacking, or damaged.
         OSError: if the system does not let us read it.
     """
-    packed = path.name.lower().endswith(".gz")
     if path.stat().st_size > max_bytes:
         raise BadInput(f"is larger than {_size(max_bytes)}; split it in smaller files")
     try:
-        with gzip.open(path, "rb") if packed else path.open("rb") as file:
+        with open_file(path) as file:
             # `read(n)` allocates n bytes at once, so it is used only where the size is not known.
-            data = file.read(max_bytes + 1) if packed else file.read()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+            data = file.read(max_bytes + 1) if is_packed(path) else file.read()
+    except GZIP_ERRORS as problem:
         raise BadInput(f"is a damaged gzip file: {problem}") from problem
     if len(data) > max_bytes:
         raise BadInput(f"is larger than {_size(max_bytes)} when unpacked; split it in smaller files")

@@ -195,8 +195,8 @@ def test_packed_archives_that_are_damaged_or_stand_for_too_much_are_refused(tmp_
 PIECES = st.sampled_from(
     (
         b"From a@b Mon Nov 14 10:00:00 1881\n", b"From \n", b"Message-ID: <1@x>\n", b"Subject: Oil\n", b"From: Mara\n",
-        b"X-Mozilla-Status: zz\n", b"Content-Type: multipart/mixed; boundary=b\n", b"--b\n", b"\n", b"\r\n", b">From b\n",
-        b"text", b"\x00\xff", b"a" * 70_000,
+        b"X-Mozilla-Status: zz\n", b"Content-Type: multipart/mixed; boundary=b\n", b"--b\n", b"\n", b"\r\n",
+        b">From b\n", b"text", b"\x00\xff", b"a" * 70_000,
     )
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from email.message import Message
 from email.parser import BytesHeaderParser
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -108,7 +109,7 @@ class _Messages:
             self._n = 1
             end = b"\n"
             with self._open() as stream:
-                for block in self._blocks(lambda: stream.read(_BLOCK)):
+                for block in self._bounded(iter(partial(stream.read, _BLOCK), b"")):
                     self._n += (end + block).count(b"\nFrom ")
                     end = block[-5:]
         return self._n
@@ -118,7 +119,7 @@ class _Messages:
         texts: dict[str, str] = {}
         """Hash of the text by key."""
         with self._open() as stream:
-            lines = self._blocks(lambda: stream.readline(_LINE_BYTES))
+            lines = self._bounded(iter(partial(stream.readline, _LINE_BYTES), b""))
             for ordinal, part in enumerate(_split(lines, self._max_bytes), 1):
                 found = _read(part, ordinal, self._max_bytes)
                 if isinstance(found, LoadedText):
@@ -128,12 +129,15 @@ class _Messages:
                 else:
                     self.bad_records.append(found)
 
-    def _blocks(self, read: Callable[[], bytes]) -> Iterator[bytes]:
+    def _bounded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        if not self._most:
+            yield from blocks
+            return
         n_bytes = 0
         try:
-            while block := read():
+            for block in blocks:
                 n_bytes += len(block)
-                if self._most and n_bytes > self._most:
+                if n_bytes > self._most:
                     raise BadInput(
                         f"unpacks to more than {_MAX_PACKING} times its size; unpack it to read it"
                     )
@@ -181,7 +185,8 @@ def _read(part: _Part, ordinal: int, max_bytes: int) -> LoadedText | BadRecord:
             raise BadInput(
                 f"is a message of over {max_bytes / 1e6:,.0f} MB; save its text as a file of its own"
             )
-        [text] = read_eml(_QUOTED.sub(rb"\1", part.data)).texts
+        data = _QUOTED.sub(rb"\1", part.data) if b"\n>" in part.data else part.data
+        [text] = read_eml(data).texts
     except BadInput as problem:
         return BadRecord(ordinal, str(problem), key or str(ordinal))
     except Exception as problem:

@@ -562,6 +562,28 @@ def test_the_delimiter_is_the_most_frequent_one_in_the_header() -> None:
         assert read_csv(f"a{mark}text\n1{mark}hello\n").texts[0].metadata == {"a": "1"}
 
 
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('Name,Note\n"A","1;2;3;4"\n"B","x;y;z;w"\n', ("Name", "Note")),
+        ("Name,Note\nA,1;2;3\nB,none\n", ("Name", "Note")),
+        ("Name;Betrag\nA;1,5\nB;7,25\n", ("Name", "Betrag")),
+        ('"Ort; Land";Betrag\n"a,b,\nc";1,5\n', ("Ort; Land", "Betrag")),
+        ("sep=;\r\nName;Betrag\r\nA,B,C;1\r\n", ("Name", "Betrag")),
+    ],
+)
+def test_the_delimiter_is_the_same_in_most_lines_or_named(text: str, columns: tuple[str, ...]) -> None:
+    [found] = read_csv(text).texts
+    assert found.tables[0].columns == columns
+
+
+def test_a_file_with_ten_thousand_bad_lines_is_no_json_lines(tmp_path: Path) -> None:
+    put(tmp_path, {"a.jsonl": '{"text": "Oil."}\n' + "x\n" * 10_001, "b.jsonl": "x\n" * 10_001})
+    loaded = load_documents([put(tmp_path, {"c.txt": "Fog."})])
+    assert "check that it is JSON Lines" in reasons(loaded)["a.jsonl"]
+    assert "check that it is JSON Lines" in reasons(loaded)["b.jsonl"]
+
+
 def test_records_in_a_folder_have_the_file_in_their_ids_and_in_a_corpus_file_not(tmp_path: Path) -> None:
     line = '{"id": "%s", "title": "T", "text": "Some text."}\n'
     put(

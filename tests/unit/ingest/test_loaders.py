@@ -245,6 +245,21 @@ def test_an_odt_has_headings_lists_and_tables_without_remarks(tmp_path):
     assert found.tables[0].rows == (("Halcyon", "1874"),)
 
 
+def test_an_odt_keeps_superscripts_and_the_author_who_began_it(tmp_path):
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:text-properties style:text-position="{position} 58%"/></style:style>'
+        for name, position in (("T1", "super"), ("T2", "sub"))
+    )
+    text = (
+        '<text:p>2<text:span text:style-name="T1">64</text:span>, H<text:span text:style-name="T2">2</text:span>O, '
+        '<text:span text:style-name="T3">bold</text:span></text:p>'
+    )
+    meta = "<office:meta><meta:initial-creator>A. Vane</meta:initial-creator></office:meta>"
+    (found,), _ = read(tmp_path, "o.odt", pack({"content.xml": f"<a>{styles}{text}</a>", "meta.xml": meta}))
+    assert found.text == "2⁶⁴, H₂O, bold"
+    assert found.metadata["author"] == "A. Vane"
+
+
 def test_an_odt_that_unpacks_to_gigabytes_is_refused(tmp_path):
     _, unread = read(tmp_path, "o.odt", pack({"content.xml": "<a>" * 1_000_000}), max_bytes=2_000_000)
     assert "unpacks to" in unread["o.odt"]

@@ -3,8 +3,8 @@
     python benchmarks/fuzz.py [--inputs 100000] [--seed 0] [--kinds loaders,replies] [--processes 2]
 
 An input is a valid one with a few mutations, or none. It passes if it is read, or refused with an error of ours that
-says why, within 10 s and 500 MB of additional memory. The table shows how many inputs of a kind got past the first
-check, since an input whose syntax is refused at once tests little.
+says why, within 10 s of processor time and 500 MB of additional memory. The table shows how many inputs of a kind got
+past the first check, since an input whose syntax is refused at once tests little.
 """
 
 import argparse
@@ -58,6 +58,8 @@ from polygraph.tasks.questions.refine_query import parse_path_answer, parse_quer
 from polygraph.tasks.questions.route import parse_route
 
 LONGEST_S = 10.0
+"""Of processor time, since another program may take the processor for seconds."""
+LONGEST_WAIT_S = 120.0
 MOST_MB = 500.0
 BATCH = 250
 """Inputs that one worker reads before it reports."""
@@ -232,6 +234,10 @@ TEXTS = {
         "From: Mara <m@x.org>\nTo: Tobin\nSubject: =?utf-8?q?Oil?=\nMIME-Version: 1.0\n"
         f"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain; charset=utf-8\n\n{PROSE}\n"
         f"--b\nContent-Type: text/html\n\n{PAGE}\n--b\nContent-Type: message/rfc822\n\nFrom: a\n\n{PROSE}\n--b--\n"
+    ),
+    "mbox": "".join(
+        f"From a@b Mon Nov 14 10:00:00 1881\nMessage-ID: <{n}@x>\nFrom: Mara\nSubject: Oil\n\n{PROSE}\n"
+        for n in range(4)
     ),
     "ipynb": json.dumps(
         {
@@ -731,27 +737,30 @@ def run(kind: str, seed: int, begin: int, end: int) -> Outcome:
     """Read some inputs of a kind in this process."""
     outcome = Outcome()
     signal.signal(signal.SIGALRM, _stop)
+    signal.signal(signal.SIGPROF, _stop)
     with tempfile.TemporaryDirectory() as folder:
         read = KINDS[kind][0](Path(folder))
         for n in range(begin, end):
-            before, started = _memory_mb(), time.perf_counter()
+            before, started = _memory_mb(), time.process_time()
             problem = ""
-            signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
+            signal.setitimer(signal.ITIMER_PROF, LONGEST_S)
+            signal.setitimer(signal.ITIMER_REAL, LONGEST_WAIT_S)
             try:
                 outcome.n_read += read(random.Random(f"{kind} {seed} {n}"))
             except PolygraphError:
                 outcome.n_refused += 1
                 outcome.n_read += getattr(read, "parses", False)
             except TooSlow:
-                problem = f"longer than {LONGEST_S:g} s"
+                problem = f"over {LONGEST_S:g} s of processor time, or {LONGEST_WAIT_S:g} s in all"
             except Exception as error:
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 problem = (
                     f"{type(error).__name__}: {str(error)[:200]} ({Path(where.filename).name}:{where.lineno})"
                 )
             finally:
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            took, more = time.perf_counter() - started, _memory_mb() - before
+            took, more = time.process_time() - started, _memory_mb() - before
             outcome.slowest_s, outcome.peak_mb = max(outcome.slowest_s, took), max(outcome.peak_mb, more)
             outcome.seconds += took
             outcome.n += 1

@@ -17,11 +17,12 @@ from polygraph.fetching.page_folder import PageFolder
 from polygraph.fetching.sitemaps import MAX_BYTES as MAX_SITEMAP_BYTES
 from polygraph.fetching.sitemaps import read_sitemap
 from polygraph.ingest import EVERYTHING, FORMATS, Selection
+from polygraph.ingest.formats import ARCHIVE, BINARY, MAIL_ARCHIVE
 from polygraph.ingest.readers.html import declared_charset
 
 _SUFFIXES = {
-    "application/epub+zip": ".epub", "application/json": ".json", "application/pdf": ".pdf", "application/rtf": ".rtf",
-    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/epub+zip": ".epub", "application/json": ".json", "application/mbox": ".mbox",
+    "application/pdf": ".pdf", "application/rtf": ".rtf", "application/vnd.oasis.opendocument.text": ".odt",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
@@ -300,7 +301,7 @@ def _suffix(reply: Reply) -> str:
 def _in_utf8(reply: Reply, suffix: str) -> bytes:
     """Return the body in UTF-8 if only the header gave its encoding, which a file does not keep."""
     told = _CHARSET.search(reply.headers.get("content-type", ""))
-    if told is None or FORMATS[suffix] in ("pdf", "docx", "pptx", "xlsx", "epub", "odt", "zip", "eml", "rtf"):
+    if told is None or FORMATS[suffix] in BINARY | {ARCHIVE, MAIL_ARCHIVE}:
         return reply.body
     if suffix == ".html" and declared_charset(reply.body):
         return reply.body

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from polygraph.execution.protocol import Executor
 from polygraph.indexing.documents import Parts, cut_document
 from polygraph.ingest import DocumentStream, ReadText, SourceFile, SourceFiles, Unread, read_source
-from polygraph.ingest.formats import ARCHIVE, TABULAR, format_of
+from polygraph.ingest.formats import ARCHIVE, MAIL_ARCHIVE, TABULAR, format_of
 from polygraph.models.remote import ModelSource
 from polygraph.records import Document
 from polygraph.store.manifest import Manifest
@@ -274,7 +274,7 @@ def cut_on(
 
 
 def _has_records(file: SourceFile) -> bool:
-    return format_of(file) in TABULAR or format_of(file) == ARCHIVE
+    return format_of(file) in {*TABULAR, ARCHIVE, MAIL_ARCHIVE}
 
 
 def _size_and_second(state: os.stat_result) -> tuple[int, int]:

@@ -41,11 +41,13 @@ class LoadedText:
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """A record that could not be read while the rest of its file could."""
+    """A record that is not read while the rest of its file is."""
 
     ordinal: int
     """Line, row or position in the file, from 1."""
     reason: str
+    key: str = ""
+    """Its own id, or else its position; empty if any document of the file may be the one that is missing."""
 
 
 class LoadedTexts(Protocol):

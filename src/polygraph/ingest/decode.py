@@ -6,11 +6,15 @@ import io
 import re
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from polygraph.errors import BadInput
 from polygraph.text.surrogates import replace_surrogates
 
+GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
+"""What a damaged gzip file raises."""
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
@@ -22,6 +26,24 @@ _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BINARY_SHARE = 0.02
 _STRAY = 4
 """Control characters that any text file may hold, however short."""
+_SUPERSETS = {
+    **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "l1", "ascii", "us-ascii"), "cp1252"),
+    "iso-8859-9": "cp1254", "iso-8859-11": "cp874", "tis-620": "cp874",
+    "shift_jis": "cp932", "shift-jis": "cp932", "sjis": "cp932", "x-sjis": "cp932", "big5": "big5hkscs",
+    "gb2312": "gb18030", "gbk": "gb18030", "ks_c_5601-1987": "cp949", "euc-kr": "cp949",
+}  # fmt: skip
+"""Encoding that is meant by the name of one that it contains, as browsers read it (WHATWG, Encoding)."""
+_SEVEN_BIT = re.compile(r"(?:iso-?2022-?.*|hz(?:-gb-2312)?|utf-7)$", re.IGNORECASE)
+"""Names of encodings whose bytes are all ASCII, so that they pass for UTF-8."""
+_ESCAPE_JP, _ESCAPE_KR = re.compile(rb"\x1b(?:\$[@B(]|\([BJ])"), b"\x1b$)C"
+_RIVALS = frozenset(
+    {"cp1250", "cp1254", "cp1257", "cp1258", *(f"iso8859_{n}" for n in (2, 3, 4, 9, 10, 13, 14, 16))}
+)
+"""Encodings of Latin letters that `charset_normalizer` takes as likely as cp1252 for many Western texts."""
+_HALF_WIDTH = re.compile("[\x00-\x7f\uff61-\uff9f]*")
+"""Degree signs and the like, read as Japanese."""
+_NOT_WESTERN = re.compile(r"[šžŠŽðþ]|[^\W\d_](?:[¹³¿£¥¼¾¯][^\W\d_]|[^\W\d_][¹³¾])|(?<!\w)[³¹£][^\W\d_]{2}")
+"""Letters of Central European, Baltic and Turkish texts, read as cp1252: some are symbols inside words there."""
 _HEAD = 8_192
 _SAMPLE = 65_536
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
@@ -32,6 +54,19 @@ _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Every character that `clean` changes. Hardly any text has one, so a single search is quicker."""
 
 
+def open_file(path: Path) -> BinaryIO:
+    """Open a file to read its bytes, unpacked if its name ends in ``.gz``.
+
+    A damaged file raises one of `GZIP_ERRORS` where it is read.
+    """
+    return cast(BinaryIO, gzip.open(path, "rb")) if is_packed(path) else path.open("rb")
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is packed with gzip, by its name."""
+    return path.name.lower().endswith(".gz")
+
+
 def read_bytes(path: Path, max_bytes: int) -> bytes:
     """Read a file, unpacked if its name ends in ``.gz``.
 
@@ -39,14 +74,13 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
         BadInput: if it is empty, too large before or after unpacking, or damaged.
         OSError: if the system does not let us read it.
     """
-    packed = path.name.lower().endswith(".gz")
     if path.stat().st_size > max_bytes:
         raise BadInput(f"is larger than {_size(max_bytes)}; split it in smaller files")
     try:
-        with gzip.open(path, "rb") if packed else path.open("rb") as file:
+        with open_file(path) as file:
             # `read(n)` allocates n bytes at once, so it is used only where the size is not known.
-            data = file.read(max_bytes + 1) if packed else file.read()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+            data = file.read(max_bytes + 1) if is_packed(path) else file.read()
+    except GZIP_ERRORS as problem:
         raise BadInput(f"is a damaged gzip file: {problem}") from problem
     if len(data) > max_bytes:
         raise BadInput(f"is larger than {_size(max_bytes)} when unpacked; split it in smaller files")
@@ -76,8 +110,9 @@ def open_zip(data: bytes, max_bytes: int) -> zipfile.ZipFile:
 def decode(data: bytes, declared: str = "") -> tuple[str, str]:
     r"""Decode bytes.
 
-    Tried in order: a byte order mark; UTF-8, also with a few damaged bytes; the encoding that the file declares;
-    the one that `charset_normalizer` finds most likely. What cannot be decoded becomes U+FFFD.
+    Tried in order: a byte order mark; UTF-16 by its zeros; encodings of seven bits that the file declares or whose
+    escapes it holds; UTF-8, also with a few damaged bytes; the encoding that the file declares; the one that
+    `charset_normalizer` finds most likely. What cannot be decoded becomes U+FFFD.
 
     Returns:
         The text, not cleaned yet (see `clean`), and the encoding that was used.
@@ -92,6 +127,9 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace"), encoding
     head = data[:_HEAD]
+    if encoding := _seven_bit(data, declared) or _by_zeros(head):
+        with suppress(UnicodeDecodeError):
+            return data.decode(encoding), encoding
     if len(_BINARY.findall(head)) > max(_BINARY_SHARE * len(head), _STRAY):
         raise BadInput("is not text but binary data; check that its name has the right ending")
     try:
@@ -102,7 +140,7 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
         # Text in another encoding has hardly any valid sequence; damaged UTF-8 has many.
         if 10 * damaged <= len(re.findall("[^\x00-\x7f]", loose)):
             return loose, "utf-8"
-    for encoding in (declared, _likely(data)):
+    for encoding in (_SUPERSETS.get(declared.lower(), declared), _likely(data)):
         if encoding:
             try:
                 return data.decode(encoding, "replace"), encoding
@@ -134,8 +172,42 @@ def _likely(data: bytes) -> str:
     first = _NOT_ASCII.search(data)
     begin = data.rfind(b"\n", 0, first.start()) + 1 if first else 0
     begin = max(begin, first.start() - 1_000) if first else 0
-    best = from_bytes(data[begin : begin + _SAMPLE]).best()
-    return best.encoding if best else ""
+    sample = data[begin : begin + _SAMPLE]
+    found = from_bytes(sample)
+    best = found.best()
+    if best is None:
+        return ""
+    is_rival = best.encoding in _RIVALS or _HALF_WIDTH.fullmatch(str(best)) is not None
+    return "cp1252" if is_rival and _is_western(sample.decode("cp1252", "replace")) else best.encoding
+
+
+def _is_western(text: str) -> bool:
+    """Tell whether a text that was decoded as cp1252 is plausible, so that it is no other encoding of Latin letters."""
+    letters = set(text)
+    is_hungarian = letters & set("õû") and letters & set("öü") and not letters & set("äàèêçã")
+    return "\ufffd" not in text and not is_hungarian and not _NOT_WESTERN.search(text)
+
+
+def _seven_bit(data: bytes, declared: str) -> str:
+    """Return the encoding of a text whose bytes are all ASCII but stand for other characters; else an empty string."""
+    if _SEVEN_BIT.match(declared):
+        try:
+            return codecs.lookup(declared).name
+        except LookupError:
+            return ""
+    if b"\x1b" not in data:
+        return ""
+    if _ESCAPE_KR in data:
+        return "iso2022_kr"
+    return "iso2022_jp_ext" if len(_ESCAPE_JP.findall(data)) > 1 else ""
+
+
+def _by_zeros(head: bytes) -> str:
+    """Return the UTF-16 of a text without a byte order mark, most of whose characters are Latin."""
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) * 3 < len(head) or min(even, odd) * 50 > len(head):
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def _size(n_bytes: int) -> str:

@@ -23,7 +23,8 @@ class Unread:
     """A file, or a record of a file, that could not be read."""
 
     path: str
-    """Id of the file (as in a document's metadata), plus ``:`` and the line, row or position of a record."""
+    """Id of the file (as in a document's metadata), plus ``:`` and the line, row or position of a record, or ``#`` and
+    the id of the record."""
     reason: str
     """What is wrong, with the fix where there is one."""
 
@@ -65,10 +66,13 @@ def path_text(path: str | Path) -> str:
 def suffix(name: str) -> str:
     """Return the suffix of a name in lower case, without ``.gz``.
 
-    >>> suffix("corpus.JSONL.gz")
-    '.jsonl'
+    Apple Mail exports an archive as a folder with a file ``mbox``, whose name counts as its suffix.
+
+    >>> suffix("corpus.JSONL.gz"), suffix("Inbox.mbox/mbox")
+    ('.jsonl', '.mbox')
     """
-    return PurePath(name.lower().removesuffix(".gz")).suffix
+    path = PurePath(name.lower().removesuffix(".gz"))
+    return ".mbox" if path.name == "mbox" else path.suffix
 
 
 def discover(

@@ -12,7 +12,7 @@ FORMATS: Mapping[str, str] = {
     ".txt": "txt", ".text": "txt", ".md": "md", ".markdown": "md", ".rst": "rst",
     ".html": "html", ".htm": "html", ".xhtml": "html",
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
-    ".eml": "eml", ".msg": "msg", ".ipynb": "ipynb", ".odt": "odt", ".rtf": "rtf",
+    ".eml": "eml", ".mbox": "mbox", ".msg": "msg", ".ipynb": "ipynb", ".odt": "odt", ".rtf": "rtf",
     ".log": "txt", ".yaml": "code", ".yml": "code", ".toml": "code", ".ini": "code", ".cfg": "code",
     ".py": "code", ".pyi": "code", ".js": "code", ".mjs": "code", ".ts": "code", ".jsx": "code", ".tsx": "code",
     ".java": "code", ".kt": "code", ".scala": "code", ".cs": "code", ".c": "code", ".h": "code", ".cc": "code",
@@ -28,6 +28,8 @@ BINARY = frozenset({"pdf", "docx", "pptx", "xlsx", "epub", "eml", "msg", "odt", 
 """Read from bytes; every other format is text."""
 ARCHIVE = "zip"
 """Read as a folder."""
+MAIL_ARCHIVE = "mbox"
+"""Read message by message, whatever its size."""
 TABULAR = frozenset({"csv", "tsv", "json", "jsonl", "xlsx"})
 """Read as one document, such a file begins with some field, not with a title."""
 
@@ -44,7 +46,13 @@ def check_known(file: SourceFile) -> None:
         BadInput: then.
     """
     ending = suffix(file.path.name)
-    if ending not in FORMATS and not file.given:
+    if ending in FORMATS:
+        return
+    from polygraph.ingest.readers.mail_archive import begins_as_archive
+
+    if begins_as_archive(file.path):
+        raise BadInput(f"is a mail archive; rename or copy it to {file.path.name}.mbox to read its messages")
+    if not file.given:
         problem = f"has the suffix {ending!r}, which is not read" if ending else "has no suffix"
         raise BadInput(f"{problem}; to read it as plain text, give the file itself as a path")
 
@@ -58,11 +66,19 @@ def read_file(file: SourceFile, max_bytes: int) -> tuple[FileContent, str]:
     """
     check_known(file)
     format = format_of(file)
+    if format == MAIL_ARCHIVE:
+        from polygraph.ingest.readers.mail_archive import read_mbox_file
+
+        return read_mbox_file(file.path, max_bytes), ""
     return read_content(format, read_bytes(file.path, max_bytes), max_bytes)
 
 
 def read_content(format: str, data: bytes, max_bytes: int) -> tuple[FileContent, str]:
     """Read the bytes of a file of a format, and return its encoding, as `read_file`."""
+    if format == MAIL_ARCHIVE:
+        from polygraph.ingest.readers.mail_archive import read_mbox
+
+        return read_mbox(data, max_bytes), ""
     if format in BINARY:
         return _read_binary(format, data, max_bytes), ""
     charset = ""

@@ -83,7 +83,7 @@ class ReadText(NamedTuple):
     file: str
     """Id of the file."""
     location: str
-    """Id of the file, plus ``:`` and the line, row or position of a record."""
+    """Id of the file, plus ``:`` and the line, row or position of a record, or ``#`` and the id of the record."""
     document: Document | None = None
     reason: str = ""
     here_only: bool = False
@@ -182,7 +182,8 @@ def _read_texts(file: SourceFile, content: FileContent, encoding: str) -> Iterat
         else:
             yield n_texts - done, ReadText(file=file.id, location=location, reason="holds no text")
     for bad in content.bad_records:
-        yield 0, ReadText(file=file.id, location=f"{file.id}:{bad.ordinal}", reason=bad.reason)
+        location = _record_id(file, bad.key) if bad.key else f"{file.id}:{bad.ordinal}"
+        yield 0, ReadText(file=file.id, location=location, reason=bad.reason)
 
 
 def _failed(file: SourceFile, problem: Exception) -> ReadText:
@@ -214,8 +215,8 @@ def read_documents(
     A document's id is the id of its file. A record of a file with several (`csv`, `json`, `jsonl`) has the id
     ``<file id>#<record id>``, with the line, row or position (from 1) for a record without an id; in a JSON or JSON
     Lines file that was itself given, and in any file whose name begins with ``corpus.``, a record's own id is the
-    document's id. Of two documents with one id the second is listed as unread. A zip file is read as a folder of its
-    name.
+    document's id. A message of an `mbox` is a record too (see `readers.mail_archive`). Of two documents with one id the
+    second is listed as unread. A zip file is read as a folder of its name.
 
     Metadata are the record's other fields, or the front matter of Markdown, the header lines of a mail, the author and
     date that a page or the properties of a file state, the day that a text or its file's name begins with (`date`),
@@ -227,7 +228,7 @@ def read_documents(
         paths: folders, files, patterns.
         selection: which files of folders and patterns are read.
         on_file: called with the id of each file before it is read.
-        max_bytes: files that are larger, packed or unpacked, are not read.
+        max_bytes: files that are larger, packed or unpacked, are not read; of an `mbox`, messages that are larger.
 
     Raises:
         BadInput: as `discover`, and if nothing at all can be read.
@@ -350,8 +351,12 @@ def _line_start(text: str, line: str, position: int) -> int:
 
 def _document_id(file: SourceFile, loaded: LoadedText) -> str:
     if loaded.key:
-        return loaded.key if file.has_document_ids else f"{file.id}#{loaded.key}"
+        return _record_id(file, loaded.key)
     return f"{file.id}#{loaded.ordinal}" if loaded.ordinal else file.id
+
+
+def _record_id(file: SourceFile, key: str) -> str:
+    return key if file.has_document_ids else f"{file.id}#{key}"
 
 
 def _location(file: SourceFile, loaded: LoadedText) -> str:

@@ -324,6 +324,46 @@ def test_encodings_of_other_scripts_are_recognised(encoding: str, text: str) -> 
     assert decode(text.encode(encoding))[0] == text
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "It’s “naïve” – £5."),
+        ("cp1252", "Les élèves sont allés à l’école. Ça va très bien, merci. Il fait chaud à Besançon."),
+        ("cp1252", "På öarna är det många båtar."),
+        ("cp1252", "Temperature 20°C ± 2"),
+        ("cp1250", "Rząd przyjął uchwałę o łączności. Środki zostały wypłacone w maju."),
+        ("cp1250", "Ředitel školy řekl, že děti přijdou později. Všichni souhlasili s návrhem."),
+        ("cp1250", "Árvíztűrő tükörfúrógép. Ez egy próba, hogy őszinte."),
+        ("iso2022_jp", "これは灯台の報告です。"),
+        ("iso2022_kr", "등대는 바다를 비춘다."),
+        ("utf-16-le", "Die Stadt Köln liegt am Rhein."),
+        ("utf-16-be", "Die Stadt Köln liegt am Rhein."),
+    ],
+)
+def test_encodings_that_are_mistaken_for_others_are_recognised(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding))[0] == text
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding", "text"),
+    [
+        ("ISO-8859-1", "cp1252", "It’s “quoted” – €5 café"),
+        ("us-ascii", "cp1252", "It’s café time"),
+        ("Shift_JIS", "cp932", "①灯台の報告"),
+        ("GB2312", "gb18030", "灯塔的報告"),
+        ("ISO-2022-JP", "iso2022_jp", "灯台"),
+        ("UTF-7", "utf-7", "Köln"),
+        ("no-such", "utf-8", "Köln"),
+    ],
+)
+def test_a_declared_encoding_is_read_as_browsers_do(declared: str, encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding), declared)[0] == text
+
+
+def test_escapes_of_a_terminal_are_no_japanese() -> None:
+    assert decode(b"\x1b[31mred\x1b[0m \x1b(B") == ("\x1b[31mred\x1b[0m \x1b(B", "utf-8")
+
+
 def test_one_damaged_byte_does_not_turn_utf8_into_another_encoding() -> None:
     data = TEXT.encode() + b"\xff" + TEXT.encode()
     text, used = decode(data)
@@ -527,6 +567,28 @@ def test_a_field_longer_than_the_library_allows_is_read() -> None:
 def test_the_delimiter_is_the_most_frequent_one_in_the_header() -> None:
     for mark in (",", ";", "\t", "|"):
         assert read_csv(f"a{mark}text\n1{mark}hello\n").texts[0].metadata == {"a": "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('Name,Note\n"A","1;2;3;4"\n"B","x;y;z;w"\n', ("Name", "Note")),
+        ("Name,Note\nA,1;2;3\nB,none\n", ("Name", "Note")),
+        ("Name;Betrag\nA;1,5\nB;7,25\n", ("Name", "Betrag")),
+        ('"Ort; Land";Betrag\n"a,b,\nc";1,5\n', ("Ort; Land", "Betrag")),
+        ("sep=;\r\nName;Betrag\r\nA,B,C;1\r\n", ("Name", "Betrag")),
+    ],
+)
+def test_the_delimiter_is_the_same_in_most_lines_or_named(text: str, columns: tuple[str, ...]) -> None:
+    [found] = read_csv(text).texts
+    assert found.tables[0].columns == columns
+
+
+def test_a_file_with_ten_thousand_bad_lines_is_no_json_lines(tmp_path: Path) -> None:
+    put(tmp_path, {"a.jsonl": '{"text": "Oil."}\n' + "x\n" * 10_001, "b.jsonl": "x\n" * 10_001})
+    loaded = load_documents([put(tmp_path, {"c.txt": "Fog."})])
+    assert "check that it is JSON Lines" in reasons(loaded)["a.jsonl"]
+    assert "check that it is JSON Lines" in reasons(loaded)["b.jsonl"]
 
 
 def test_records_in_a_folder_have_the_file_in_their_ids_and_in_a_corpus_file_not(tmp_path: Path) -> None:
@@ -781,6 +843,48 @@ def test_docx_keeps_headings_lists_and_tables_in_order(tmp_path: Path) -> None:
         == "# The Log\n\nIt began.\n\n- one\n- two\n\nShip: Halcyon; Port: Wick.\n\n## Next\n\nIt ended."
     )
     assert document.title == "The Log"
+
+
+def test_nothing_of_a_word_file_is_lost(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    part = pytest.importorskip("docx.opc.part")
+    uri = pytest.importorskip("docx.opc.packuri")
+    document = docx.Document()
+    space = (
+        'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+        'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
+        'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    )
+    box = "<w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent>"
+    contents = '<w:docPartObj><w:docPartGallery w:val="Table of Contents"/></w:docPartObj>'
+    raw = (
+        '<w:p><w:r><w:t>H</w:t></w:r><w:r><w:rPr><w:vertAlign w:val="subscript"/></w:rPr><w:t>2</w:t></w:r>'
+        "<w:hyperlink><w:r><w:t>O, linked</w:t></w:r></w:hyperlink>"
+        "<w:ins><w:r><w:t>, inserted</w:t></w:r></w:ins><w:del><w:r><w:delText>, deleted</w:delText></w:r></w:del>"
+        "<m:oMath><m:sSup><m:e><m:r><m:t>, c</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath>"
+        '<w:r><w:footnoteReference w:id="7"/></w:r></w:p>',
+        f"<w:p><w:r><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback><w:t>Beside a box.</w:t></w:r></w:p>",
+        "<w:sdt><w:sdtContent><w:p><w:r><w:t>In a control.</w:t></w:r></w:p></w:sdtContent></w:sdt>",
+        f"<w:sdt><w:sdtPr>{contents}</w:sdtPr><w:sdtContent><w:p><w:r><w:t>Contents</w:t></w:r></w:p></w:sdtContent></w:sdt>",
+        "<w:tbl><w:tr><w:tc><w:tbl><w:tr><w:tc><w:p><w:r><w:t>In a table</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+        "<w:p><w:r><w:t>in a cell.</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+    )
+    for xml in raw:
+        document.element.body.append(docx.oxml.parse_xml(xml.replace(">", f" {space}>", 1)))
+    note = '<w:footnote w:id="7"><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote>'
+    notes = f"<w:footnotes {space}>{note}</w:footnotes>"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    document.part.relate_to(
+        part.Part(
+            uri.PackURI("/word/footnotes.xml"), "application/xml", notes.encode(), document.part.package
+        ),
+        f"{office}/footnotes",
+    )
+    document.save(tmp_path / "a.docx")
+    assert load_documents([tmp_path]).documents[0].text == (
+        "H₂O, linked, inserted, c²\n\nNote: A note.\n\nBeside a box.\n\nIn a box.\n\nIn a control.\n\n"
+        "In a table in a cell."
+    )
 
 
 def test_pptx_slides_are_pages(tmp_path: Path) -> None:

@@ -103,6 +103,38 @@ def test_a_mail_of_html_alone_is_read_as_a_page(tmp_path):
     assert mail.text.endswith("Buy oil.")
 
 
+def test_headers_that_are_not_encoded_and_a_wrong_charset_are_read(tmp_path):
+    head = "From: Jürgen <j@x>\nSubject: Grüße aus Köln\nContent-Type: text/plain; charset=us-ascii\n\n"
+    for data in ((head + "Café").encode(), (head + "It’s a café").encode("cp1252")):
+        (mail,), _ = read(tmp_path, "a.eml", data)
+        assert (mail.title, mail.metadata["from"]) == ("Grüße aus Köln", "Jürgen <j@x>")
+        assert mail.text.endswith("afé")
+        assert "Its" not in mail.text
+
+
+def test_a_mail_in_japanese_is_read(tmp_path):
+    head = (
+        b"From: =?ISO-2022-JP?B?GyRCRXRCZhsoQg==?= <a@b>\nContent-Type: text/plain; charset=ISO-2022-JP\n\n"
+    )
+    (mail,), _ = read(tmp_path, "a.eml", head + "灯台の報告".encode("iso2022_jp"))
+    assert mail.text == "From: 灯台 <a@b>\n\n灯台の報告"
+    assert mail.title == "Mail from 灯台"
+
+
+def test_an_empty_plain_text_does_not_hide_the_page_beside_it(tmp_path):
+    parts = "--b\nContent-Type: text/plain\n\n \n--b\nContent-Type: text/html\n\n<p>Oil is dear.</p>\n--b--\n"
+    (mail,), _ = read(
+        tmp_path, "a.eml", f"From: a\nContent-Type: multipart/alternative; boundary=b\n\n{parts}"
+    )
+    assert mail.text.endswith("Oil is dear.")
+
+
+def test_parts_that_are_not_read_are_named(tmp_path):
+    parts = "--b\nContent-Type: text/markdown\n\n# Oil\n--b\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\n--b--\n"
+    (mail,), _ = read(tmp_path, "a.eml", f"From: a\nContent-Type: multipart/mixed; boundary=b\n\n{parts}")
+    assert mail.text == "From: a\nAttachments: text/calendar\n\n# Oil"
+
+
 def test_a_mail_of_too_many_parts_is_refused_before_it_is_parsed(tmp_path):
     _, unread = read(
         tmp_path, "a.eml", "From: a\nContent-Type: multipart/mixed; boundary=b\n" + "\n--b\n" * 30_000
@@ -211,6 +243,21 @@ def test_an_odt_has_headings_lists_and_tables_without_remarks(tmp_path):
         "# Log\n\nThe Halcyon sank & Tobin  swam.\n\n- oil\n- rope\n\nShip: Halcyon; Year: 1874."
     )
     assert found.tables[0].rows == (("Halcyon", "1874"),)
+
+
+def test_an_odt_keeps_superscripts_and_the_author_who_began_it(tmp_path):
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:text-properties style:text-position="{position} 58%"/></style:style>'
+        for name, position in (("T1", "super"), ("T2", "sub"))
+    )
+    text = (
+        '<text:p>2<text:span text:style-name="T1">64</text:span>, H<text:span text:style-name="T2">2</text:span>O, '
+        '<text:span text:style-name="T3">bold</text:span></text:p>'
+    )
+    meta = "<office:meta><meta:initial-creator>A. Vane</meta:initial-creator></office:meta>"
+    (found,), _ = read(tmp_path, "o.odt", pack({"content.xml": f"<a>{styles}{text}</a>", "meta.xml": meta}))
+    assert found.text == "2⁶⁴, H₂O, bold"
+    assert found.metadata["author"] == "A. Vane"
 
 
 def test_an_odt_that_unpacks_to_gigabytes_is_refused(tmp_path):

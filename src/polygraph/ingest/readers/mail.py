@@ -6,6 +6,7 @@ from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.parser import BytesParser
+from email.utils import parseaddr
 
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedText
@@ -17,8 +18,10 @@ from polygraph.records import Json
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
 MAX_HEADER = 2_000
 """Characters of a header that are kept."""
+_TEXTS = frozenset({"text/plain", "text/html", "text/markdown", "text/x-markdown", "text/enriched"})
 _MAX_PARTS = 10_000
 _MAX_DEPTH = 50
+_UNDECODED = "\ufffd"
 _BOUNDARY = b"\n--"
 _LONG_HEADER = re.compile(
     rb"^content-(?:type|disposition)[ \t]{0,9}:(?:[^\r\n]|\r?\n[ \t]){4000}", re.IGNORECASE | re.MULTILINE
@@ -57,7 +60,7 @@ def mail_content(head: Mapping[str, str], texts: Iterable[str], attached: Sequen
     """Lay out a mail: its headers as lines, the names of its attachments, its texts.
 
     Args:
-        head: headers that are shown, by name; the subject becomes the title, the others metadata.
+        head: headers that are shown, by name; the subject becomes the title, else the sender, the others metadata.
         texts: in their order; empty ones are left out.
         attached: names of files.
     """
@@ -68,9 +71,12 @@ def mail_content(head: Mapping[str, str], texts: Iterable[str], attached: Sequen
         name.lower(): value for name, value in head.items() if name not in {"Subject"}
     }
     blocks = ["\n".join(lines), *(text for text in texts if text.strip())]
-    return FileContent(
-        [LoadedText(text=clean("\n\n".join(blocks)), title=head.get("Subject", ""), metadata=metadata)]
-    )
+    return FileContent([LoadedText(text=clean("\n\n".join(blocks)), title=_title(head), metadata=metadata)])
+
+
+def _title(head: Mapping[str, str]) -> str:
+    sender = parseaddr(head.get("From", ""))
+    return head.get("Subject", "") or (f"Mail from {sender[0] or sender[1]}" if any(sender) else "")
 
 
 def _read(part: Message, texts: list[str], attached: list[str], limits: ReadLimits, depth: int) -> None:
@@ -86,16 +92,27 @@ def _read(part: Message, texts: list[str], attached: list[str], limits: ReadLimi
             texts.append("\n".join(f"{name}: {value}" for name, value in shown_headers(inner).items()))
             _read(inner, texts, attached, limits, depth + 1)
     elif parts:
-        plain = [each for each in parts if each.get_content_type() == "text/plain"]
-        for inner in plain if plain and kind == "multipart/alternative" else parts:
+        plain = [
+            each
+            for each in parts
+            if kind == "multipart/alternative"
+            and each.get_content_type() == "text/plain"
+            and _text(each).strip()
+        ]
+        for inner in plain or parts:
             _read(inner, texts, attached, limits, depth + 1)
     elif _file_name(part) or part.get_content_disposition() == "attachment":
         attached.append(_file_name(part) or kind)
-    elif kind in {"text/plain", "text/html"}:
-        raw = part.get_payload(decode=True)
-        if isinstance(raw, bytes):
-            text, _ = decode(raw, str(part.get_content_charset() or ""))
-            texts.append(page_text(text)[0] if kind == "text/html" else text.strip())
+    elif kind in _TEXTS:
+        text = _text(part)
+        texts.append(page_text(text)[0] if kind == "text/html" else text.strip())
+    elif not kind.startswith("multipart/"):
+        attached.append(kind)
+
+
+def _text(part: Message) -> str:
+    raw = part.get_payload(decode=True)
+    return decode(raw, str(part.get_content_charset() or ""))[0] if isinstance(raw, bytes) else ""
 
 
 def shown_headers(mail: Message) -> dict[str, str]:
@@ -110,6 +127,10 @@ def shown_headers(mail: Message) -> dict[str, str]:
 
 def _header(mail: Message, name: str) -> str:
     value = str(mail.get(name) or "")[:MAX_HEADER]
+    if _UNDECODED in value:  # letters beyond ASCII that are not encoded, as old programs write them
+        raw = next((raw for own, raw in mail.raw_items() if own.lower() == name.lower()), "")
+        charset = str(mail.get_content_charset() or "latin-1")
+        value = decode(str(raw)[:MAX_HEADER].encode("utf-8", "surrogateescape"), charset)[0]
     try:
         parts = decode_header(value)
     except (HeaderParseError, ValueError):

@@ -6,6 +6,7 @@ from html import unescape
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
 from polygraph.ingest.decode import decode, open_zip
+from polygraph.ingest.layout.scripts import raised_or_lowered
 from polygraph.ingest.layout.table_rows import grid_lines
 from polygraph.ingest.limits import ReadLimits
 from polygraph.ingest.readers.html import attributes, tags
@@ -38,14 +39,16 @@ def read_odt(data: bytes, max_bytes: int) -> FileContent:
     reader = _Reader(limits)
     for text, name, raw in tags(content, xml=True):
         reader.take(unescape(text), name, raw)
-    fields = {name: text for text, name, _ in tags(about, xml=True) if name in {"/dc:title", "/dc:creator"}}
+    names_of_fields = {"/dc:title", "/dc:creator", "/meta:initial-creator"}
+    fields = {name: text for text, name, _ in tags(about, xml=True) if name in names_of_fields}
+    author = fields.get("/dc:creator") or fields.get("/meta:initial-creator", "")
     title = " ".join(unescape(fields.get("/dc:title", "")).split()) or reader.title
     return FileContent(
         [
             LoadedText(
                 text="\n\n".join(reader.blocks),
                 title=title,
-                metadata=author_field(unescape(fields.get("/dc:creator", ""))),
+                metadata=author_field(unescape(author)),
                 tables=tuple(reader.tables),
             )
         ]
@@ -70,6 +73,11 @@ class _Reader:
         self._cell: list[str] | None = None
         self._repeat = 1
         self._tables = 0
+        self._style = ""
+        self._raised: dict[str, bool] = {}
+        """By name of a style of superscripts or subscripts, whether they are superscripts."""
+        self._spans: list[tuple[str, int]] = []
+        """Style of each open span, and the number of parts before it."""
 
     def take(self, text: str, name: str, raw: str) -> None:
         """Read a tag and the text before it."""
@@ -89,6 +97,14 @@ class _Reader:
             self._space(name, raw)
         elif name in {"text:list", "/text:list"} and not empty:
             self._lists = max(0, self._lists + (-1 if name.startswith("/") else 1))
+        elif name in {"text:span", "/text:span"} and not empty:
+            self._span(name, raw)
+        elif name == "style:style":
+            self._style = attributes(raw).get("style:name", "")
+        elif name == "style:text-properties":
+            position = attributes(raw).get("style:text-position", "")
+            if position.startswith(("super", "sub")):
+                self._raised[self._style] = position.startswith("super")
         elif ":table" in name:
             self._table(name, raw, empty)
 
@@ -105,7 +121,7 @@ class _Reader:
         if self._paragraphs:
             return
         text, level = "".join(self._parts).strip(), self._level
-        self._parts, self._level = [], 0
+        self._parts, self._spans, self._level = [], [], 0
         if not text:
             return
         if self._cell is not None:
@@ -117,6 +133,15 @@ class _Reader:
             self.blocks[-1] += f"\n- {text}"
         else:
             self.blocks.append(f"- {text}" if self._lists else text)
+
+    def _span(self, name: str, raw: str) -> None:
+        if name == "text:span":
+            self._spans.append((attributes(raw).get("text:style-name", ""), len(self._parts)))
+        elif self._spans:
+            style, start = self._spans.pop()
+            if style in self._raised:
+                text = "".join(self._parts[start:])
+                self._parts[start:] = [raised_or_lowered(text, raised=self._raised[style])]
 
     def _space(self, name: str, raw: str) -> None:
         if not self._paragraphs:

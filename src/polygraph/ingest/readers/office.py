@@ -3,8 +3,10 @@
 import io
 import re
 import zipfile
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice, takewhile
+from operator import is_not
 from typing import Any
 
 from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_pages
@@ -15,6 +17,27 @@ from polygraph.ingest.library import import_library, without_warnings
 from polygraph.ingest.limits import ReadLimits
 from polygraph.ingest.source_fields import author_field
 
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_DOCX_CONTAINERS = frozenset(
+    f"{_W}{name}" for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")
+)
+"""Elements that hold paragraphs and tables."""
+_DOCX_UNREAD = frozenset(
+    [
+        _FALLBACK,
+        *(f"{_W}{name}" for name in ("del", "moveFrom", "pPr", "rPr", "rt", "sdtPr", "tblPr", "txbxContent")),
+    ]
+)
+"""Elements whose text is deleted, said elsewhere, or none."""
+_DOCX_BREAKS = {
+    f"{_W}tab": "\t",
+    f"{_W}ptab": "\t",
+    f"{_W}br": "\n",
+    f"{_W}cr": "\n",
+    f"{_W}noBreakHyphen": "-",
+}
 MAX_CELLS = 5_000_000
 """Of a workbook."""
 _MAX_MERGED = 10_000
@@ -23,25 +46,31 @@ _MERGED = re.compile(rb'<mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,
 
 
 def read_docx(data: bytes, max_bytes: int) -> FileContent:
-    """Read paragraphs, headings, lists and tables of a Word file in their order.
+    """Read paragraphs, headings, lists, tables and text boxes of a Word file in their order.
+
+    Changes that are tracked count as accepted. A footnote or endnote follows the block that calls it.
 
     Raises:
         BadInput: if it is damaged, too large unpacked, or takes too much to read (see `limits`).
         MissingExtra: without `python-docx`.
     """
     docx, table = import_library("docx", "Word"), import_library("docx.table", "Word")
+    paragraph = import_library("docx.text.paragraph", "Word")
     limits = ReadLimits()
     limits.count_tags(open_zip(data, max_bytes))
     document = docx.Document(io.BytesIO(data))
     title = str(document.core_properties.title or "").strip()
     blocks: list[tuple[str, str]] = []
     tables: list[LoadedTable] = []
-    for item in document.iter_inner_content():
+    notes = _docx_notes(docx, document)
+    for element in _docx_elements(document.element.body):
         limits.count()
-        if isinstance(item, table.Table):
-            blocks.append(("block", _docx_table(item, limits, tables)))
+        if element.tag == f"{_W}tbl":
+            blocks.append(("block", _docx_table(table.Table(element, document), limits, tables)))
+            blocks += _docx_called_notes(element, notes)
             continue
-        text = _docx_text(item).strip()
+        item = paragraph.Paragraph(element, document)
+        text = _docx_text(element).strip()
         style = str(getattr(item.style, "name", "") or "")
         level = style[8:].strip() if style.startswith("Heading ") else ""
         if not text:
@@ -54,6 +83,7 @@ def read_docx(data: bytes, max_bytes: int) -> FileContent:
             blocks.append(("item", f"- {text}"))
         else:
             blocks.append(("block", text))
+        blocks += _docx_called_notes(element, notes)
     fields = author_field(document.core_properties.author)
     return FileContent(
         [LoadedText(text=_join_blocks(blocks), title=title, metadata=fields, tables=tuple(tables))]
@@ -149,16 +179,73 @@ def _join_blocks(blocks: list[tuple[str, str]]) -> str:
     return "".join(parts)
 
 
-def _docx_text(paragraph: Any) -> str:
-    """Return the text of a paragraph with superscripts and subscripts; other paragraphs are read at once."""
-    if not paragraph._p.xpath(".//w:vertAlign"):
-        return str(paragraph.text)
-    parts = []
-    for run in paragraph.runs:
-        font = run.font
-        is_script = font.superscript or font.subscript
-        parts.append(raised_or_lowered(run.text, raised=bool(font.superscript)) if is_script else run.text)
-    return "".join(parts)
+def _docx_elements(parent: Any) -> Iterator[Any]:
+    """Yield the paragraphs and tables of a body, also those in content controls and text boxes, in order."""
+    for child in parent:
+        if child.tag in (f"{_W}p", f"{_W}tbl"):
+            yield child
+            for box in child.iter(f"{_W}txbxContent"):
+                above = {each.tag for each in takewhile(partial(is_not, child), box.iterancestors())}
+                # A text box is there twice, the second time for old programs; one inside another is found there.
+                if above.isdisjoint({_FALLBACK, f"{_W}txbxContent"}):
+                    yield from _docx_elements(box)
+        elif child.tag in _DOCX_CONTAINERS and not _is_contents(child):
+            yield from _docx_elements(child)
+
+
+def _is_contents(control: Any) -> bool:
+    """Tell whether a content control is the table of contents, which repeats the headings."""
+    return any(
+        gallery.get(f"{_W}val") == "Table of Contents"
+        for gallery in control.iterfind(f"{_W}sdtPr/{_W}docPartObj/{_W}docPartGallery")
+    )
+
+
+def _docx_text(element: Any) -> str:
+    """Return the text of a paragraph or cell, with superscripts, subscripts, links, equations and inserted text."""
+    return "".join(_docx_pieces(element))
+
+
+def _docx_pieces(element: Any) -> Iterator[str]:
+    for child in element:
+        if child.tag in (f"{_W}t", f"{_M}t"):
+            yield child.text or ""
+        elif child.tag in _DOCX_BREAKS:
+            if child.get(f"{_W}type") in (None, "textWrapping"):
+                yield _DOCX_BREAKS[child.tag]
+        elif child.tag == f"{_W}r":
+            text = _docx_text(child)
+            script = child.find(f"{_W}rPr/{_W}vertAlign")
+            position = script.get(f"{_W}val") if script is not None else ""
+            scripted = position in ("superscript", "subscript")
+            yield raised_or_lowered(text, raised=position == "superscript") if scripted else text
+        elif child.tag in (f"{_M}sup", f"{_M}sub"):
+            yield raised_or_lowered(_docx_text(child), raised=child.tag == f"{_M}sup")
+        elif child.tag == f"{_M}den":
+            yield f"/{_docx_text(child)}"
+        elif child.tag not in _DOCX_UNREAD and isinstance(child.tag, str):
+            yield from _docx_pieces(child)
+            if child.tag == f"{_W}p":
+                yield "\n"
+
+
+def _docx_notes(docx: Any, document: Any) -> dict[tuple[str, str], str]:
+    """Return the texts of footnotes and endnotes by kind and number."""
+    notes: dict[tuple[str, str], str] = {}
+    for relation in document.part.rels.values():
+        kind = relation.reltype.rpartition("/")[2].removesuffix("s")
+        if kind in ("footnote", "endnote") and not relation.is_external:
+            for note in docx.oxml.parse_xml(relation.target_part.blob):
+                notes[kind, note.get(f"{_W}id", "")] = " ".join(_docx_text(note).split())
+    return notes
+
+
+def _docx_called_notes(element: Any, notes: dict[tuple[str, str], str]) -> Iterator[tuple[str, str]]:
+    """Yield a block for each note that is called in an element; each note once."""
+    for call in element.iter(f"{_W}footnoteReference", f"{_W}endnoteReference"):
+        kind = call.tag.removeprefix(_W).removesuffix("Reference")
+        if text := notes.pop((kind, call.get(f"{_W}id", "")), ""):
+            yield "block", f"Note: {text}"
 
 
 def _docx_table(table: Any, limits: ReadLimits, tables: list[LoadedTable]) -> str:
@@ -171,7 +258,7 @@ def _docx_table(table: Any, limits: ReadLimits, tables: list[LoadedTable]) -> st
         for cell in row.cells:  # a span of a thousand columns is a thousand cells
             limits.count()
             if cell._tc is not seen:  # a merged cell is handed out once for each column
-                text = " ".join("\n".join(map(_docx_text, cell.paragraphs)).split())
+                text = " ".join(_docx_text(cell._tc).split())
             elif not n:
                 n_header = 2  # names below a cell that spans several columns
             cells.append(text)

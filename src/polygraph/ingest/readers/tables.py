@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -17,11 +18,17 @@ _TEXT_FIELDS = ("text", "content", "body", "description")
 _TITLE_FIELDS = ("title", "name", "headline", "subject")
 _ID_FIELDS = ("id", "_id", "doc_id", "document_id")
 _ID_CHARS = 200
+_MAX_BAD_RECORDS = 10_000
+"""Lines of JSON Lines that are listed; a file with more is something else."""
 _DELIMITERS = (",", ";", "\t", "|")
 
 _DESCRIPTION_CHARS = 60
 _FIRST_LINES = 10
 """Lines in which the delimiter is looked for."""
+_FIRST_CHARS = 100_000
+_QUOTED = re.compile(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"(?=[,;\t|\r\n]|$)')
+"""A field in quotes."""
+_SEPARATOR = re.compile(r"sep=([,;\t|])\r?\n", re.IGNORECASE)
 
 _MAX_DEPTH = 12
 """Levels of nesting that are kept; what lies deeper becomes a string of JSON."""
@@ -41,15 +48,18 @@ def read_csv(text: str, *, delimiter: str = "") -> FileContent:
 
     Args:
         text: the file.
-        delimiter: between columns; if empty, the one of ``, ; tab |`` that is most frequent in one of the first lines.
+        delimiter: between columns; if empty, the one that a line ``sep=;`` above the table names, as Excel writes it,
+            else the one of ``, ; tab |`` that stands outside quotes equally often in most of the first lines.
 
     Raises:
         BadInput: if it has no row below the header.
     """
     # The library's limit (131,072 characters a field) holds for the whole process, and one page may exceed it.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    first = text.lstrip("\r\n").split("\n", _FIRST_LINES)[:_FIRST_LINES]
-    delimiter = delimiter or max(_DELIMITERS, key=lambda mark: max(line.count(mark) for line in first))
+    named = _SEPARATOR.match(text)
+    if named:
+        text, delimiter = text[named.end() :], delimiter or named[1]
+    delimiter = delimiter or _delimiter(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = [[clean(cell).strip() for cell in row] for row in reader]
     numbered = [(number, row) for number, row in enumerate(rows, 1) if any(row)]
@@ -69,6 +79,17 @@ def read_csv(text: str, *, delimiter: str = "") -> FileContent:
         text = "\n".join([*titles, *([""] if titles else []), *lines])
         return FileContent([LoadedText(text=text, tables=(table,) if table else ())])
     return _content((number, dict(named_cells(columns, row))) for number, row in numbered[1:])
+
+
+def _delimiter(text: str) -> str:
+    """Return the mark between columns: found equally often in most of the first lines, ties by how often."""
+    first = _QUOTED.sub("", text.lstrip("\r\n")[:_FIRST_CHARS]).split("\n", _FIRST_LINES)[:_FIRST_LINES]
+
+    def regularity(mark: str) -> tuple[int, int]:
+        counts = Counter(n for line in first if (n := line.count(mark)))
+        return max(((n_lines, n) for n, n_lines in counts.items()), default=(0, 0))
+
+    return max(_DELIMITERS, key=regularity)
 
 
 def read_json(text: str) -> FileContent:
@@ -100,7 +121,7 @@ def read_jsonl(text: str) -> FileContent:
         try:
             value = _parse(line)
         except BadInput as problem:
-            bad_records.append(BadRecord(number, str(problem)))
+            _note(bad_records, BadRecord(number, str(problem)))
             continue
         if _is_record(value):
             records = _Records(text)
@@ -135,7 +156,16 @@ class _Records:
             if isinstance(found, LoadedText):
                 yield found
             else:
-                self.bad_records.append(found)
+                _note(self.bad_records, found)
+
+
+def _note(bad_records: list[BadRecord], bad: BadRecord) -> None:
+    if len(bad_records) == _MAX_BAD_RECORDS:
+        raise BadInput(
+            f"has over {_MAX_BAD_RECORDS:,} lines without a record, line {bad_records[0].ordinal} "
+            f"{bad_records[0].reason}; check that it is JSON Lines"
+        )
+    bad_records.append(bad)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

@@ -489,7 +489,8 @@ def test_html_without_a_title_is_titled_by_its_first_heading(tmp_path: Path) -> 
 def test_formulas_are_read_once_and_calls_of_notes_do_not_lengthen_numbers() -> None:
     page = (
         "<p>In 1869<a epub:type='noteref' href='#n'>1</a> <a href='#m'>12</a> of 1870<sup><a href='#k'>3</a></sup> "
-        "<math><semantics><mi>m</mi><mi>c</mi><mn>2</mn><annotation encoding='application/x-tex'>mc^2</annotation></semantics></math> <math><mi>x</mi></math>.</p>"
+        "<math><semantics><mi>m</mi><mi>c</mi><mn>2</mn>"
+        "<annotation encoding='application/x-tex'>mc^2</annotation></semantics></math> <math><mi>x</mi></math>.</p>"
     )
     assert page_text(page)[0] == "In 1869¹ 12 of 1870³ mc^2 x."
 

@@ -493,6 +493,15 @@ def test_html_without_a_title_is_titled_by_its_first_heading(tmp_path: Path) -> 
     assert read_one(tmp_path, "a.htm", "<header><h1>The <i>Log</i></h1></header><p>Text.").title == "The Log"
 
 
+def test_formulas_are_read_once_and_calls_of_notes_do_not_lengthen_numbers() -> None:
+    page = (
+        "<p>In 1869<a epub:type='noteref' href='#n'>1</a> <a href='#m'>12</a> of 1870<sup><a href='#k'>3</a></sup> "
+        "<math><semantics><mi>m</mi><mi>c</mi><mn>2</mn>"
+        "<annotation encoding='application/x-tex'>mc^2</annotation></semantics></math> <math><mi>x</mi></math>.</p>"
+    )
+    assert page_text(page)[0] == "In 1869¹ 12 of 1870³ mc^2 x."
+
+
 def test_a_page_that_is_all_header_is_read_nevertheless() -> None:
     assert page_text("<nav>Home</nav><header><p>Only this.</p></header>")[0] == "Home\n\nOnly this."
 

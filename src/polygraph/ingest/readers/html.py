@@ -6,6 +6,7 @@ cost is linear whatever the page contains.
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from html import unescape
 
@@ -52,6 +53,7 @@ _BLOCKS = frozenset(
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _MAX_INDENT = 6
 _TITLE_CHARS = 1_000
+_NOWHERE = sys.maxsize
 
 
 def read_html(source: str) -> FileContent:
@@ -194,6 +196,8 @@ class _Page:
         """First block of each open table, and whether its cells hold blocks, as in a table for layout."""
         self._caption = ""
         self._script: tuple[str, int] | None = None
+        self._formula = _NOWHERE
+        """Where the open formula begins among the texts of the line."""
         self._inline: list[str] = []
         self._prefix = ""
         self._kind = "block"
@@ -274,8 +278,12 @@ class _Page:
                 self._end_cell()
             self._in_cell = True
             self._cell_tag = (name, raw)
-        elif name in ("sup", "sub"):
+        elif name in ("sup", "sub") or (name == "a" and "noteref" in raw):
             self._script = (name, len(self._inline))
+        elif name == "math":
+            self._formula = len(self._inline)
+        elif name == "annotation" and "tex" in raw.lower():
+            del self._inline[self._formula :]  # the formula in TeX says more than its letters in a row
         elif name in _BLOCKS:
             self._in_head = False
             self._block(name)
@@ -319,8 +327,10 @@ class _Page:
         elif name in ("td", "th"):
             if self._in_cell:
                 self._end_cell()
-        elif name in ("sup", "sub"):
+        elif name in ("sup", "sub") or (self._script is not None and self._script[0] == name):
             self._end_script(name)
+        elif name == "math":
+            self._formula = _NOWHERE
         elif name in _BLOCKS:
             if self._cells is not None and name in ("p", "div", "center"):
                 self._inline.append(" ")
@@ -342,7 +352,7 @@ class _Page:
         """Write what stands above or below the line with the characters for it, if there are such."""
         if self._script is not None and self._script[0] == name and self._script[1] <= len(self._inline):
             at = self._script[1]
-            self._inline[at:] = [raised_or_lowered("".join(self._inline[at:]), raised=name == "sup")]
+            self._inline[at:] = [raised_or_lowered("".join(self._inline[at:]), raised=name != "sub")]
         self._script = None
 
     def _end_table(self) -> None:

@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 import zlib
+from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -37,9 +38,17 @@ _SEVEN_BIT = re.compile(r"(?:iso-?2022-?.*|hz(?:-gb-2312)?|utf-7)$", re.IGNORECA
 """Names of encodings whose bytes are all ASCII, so that they pass for UTF-8."""
 _ESCAPE_JP, _ESCAPE_KR = re.compile(rb"\x1b(?:\$[@B(]|\([BJ])"), b"\x1b$)C"
 _RIVALS = frozenset(
-    {"cp1250", "cp1254", "cp1257", "cp1258", *(f"iso8859_{n}" for n in (2, 3, 4, 9, 10, 13, 14, 16))}
+    {
+        "cp1250",
+        "cp1252",
+        "cp1254",
+        "cp1257",
+        "cp1258",
+        "mac_latin2",
+        *(f"iso8859_{n}" for n in (2, 3, 4, 9, 10, 13, 14, 16)),
+    }
 )
-"""Encodings of Latin letters that `charset_normalizer` takes as likely as cp1252 for many Western texts."""
+"""Encodings of Latin letters that `charset_normalizer` takes for each other."""
 _HALF_WIDTH = re.compile("[\x00-\x7f\uff61-\uff9f]*")
 """Degree signs and the like, read as Japanese."""
 _NOT_WESTERN = re.compile(r"[šžŠŽðþ]|[^\W\d_](?:[¹³¿£¥¼¾¯][^\W\d_]|[^\W\d_][¹³¾])|(?<!\w)[³¹£][^\W\d_]{2}")
@@ -177,15 +186,30 @@ def _likely(data: bytes) -> str:
     best = found.best()
     if best is None:
         return ""
-    is_rival = best.encoding in _RIVALS or _HALF_WIDTH.fullmatch(str(best)) is not None
-    return "cp1252" if is_rival and _is_western(sample.decode("cp1252", "replace")) else best.encoding
+    if best.encoding not in _RIVALS and not _HALF_WIDTH.fullmatch(str(best)):
+        return best.encoding
+    western = sample.decode("cp1252", "replace")
+    if _is_turkish(set(western)):
+        return "cp1254"
+    return "cp1252" if _is_western(western) else best.encoding
 
 
 def _is_western(text: str) -> bool:
     """Tell whether a text that was decoded as cp1252 is plausible, so that it is no other encoding of Latin letters."""
     letters = set(text)
     is_hungarian = letters & set("õû") and letters & set("öü") and not letters & set("äàèêçã")
-    return "\ufffd" not in text and not is_hungarian and not _NOT_WESTERN.search(text)
+    if "\ufffd" in text or is_hungarian:
+        return False
+    is_icelandic = letters >= set("áð") and letters & set("æýþ") and not letters & set("èçšž")
+    return bool(is_icelandic) or not _NOT_WESTERN.search(text)
+
+
+def _is_turkish(letters: Set[str]) -> bool:
+    """Tell whether a text that was decoded as cp1252 has the letters of a Turkish one in cp1254.
+
+    Its ı and its ğ or ş are read as letters that only Icelandic has both of, beside others that Turkish has not.
+    """
+    return "ý" in letters and not letters.isdisjoint("ðþ") and letters.isdisjoint("áéíóúæ")
 
 
 def _seven_bit(data: bytes, declared: str) -> str:

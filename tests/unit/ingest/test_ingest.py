@@ -333,6 +333,11 @@ def test_encodings_of_other_scripts_are_recognised(encoding: str, text: str) -> 
         ("cp1252", "Temperature 20°C ± 2"),
         ("cp1250", "Rząd przyjął uchwałę o łączności. Środki zostały wypłacone w maju."),
         ("cp1250", "Ředitel školy řekl, že děti přijdou později. Všichni souhlasili s návrhem."),
+        ("cp1252", "Stjórnin ákvað í gærkvöldi að selja lóðirnar við ána. Þetta er skrýtið."),
+        (
+            "cp1254",
+            "Kimse itiraz etmedi, çünkü fiyatın düşük olduğunu herkes biliyordu. Şimdi ne olacağı bilinmiyor.",
+        ),
         ("cp1250", "Árvíztűrő tükörfúrógép. Ez egy próba, hogy őszinte."),
         ("iso2022_jp", "これは灯台の報告です。"),
         ("iso2022_kr", "등대는 바다를 비춘다."),

@@ -1,5 +1,6 @@
 """The commands that list entities, explain why names are one entity, and correct it."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -24,6 +25,8 @@ _LISTED = 20
 """Entities that are listed if no limit is given."""
 _DOCUMENTS = 5
 """Documents of an entity that are named."""
+_TYPED, _TYPES = 1_000, 10
+"""Entities whose types are looked at, and types that are named, where none has the type that was asked for."""
 
 
 @entities_app.callback()
@@ -55,7 +58,8 @@ def list_(
     """List the entities of the index."""
     with _reader(index) as opened:
         found = opened.entities.list(order=sort, type=type, limit=limit)  # type: ignore[arg-type]
-    _show_entities(found, as_json)
+        types = _common_types(opened) if type is not None and not found else ""
+    _show_entities(found, as_json, f"no entity has the type {type!r}. Common types: {types}" if types else "")
 
 
 @entities_app.command()
@@ -230,16 +234,25 @@ def _change(
         return
     for decision in found.decisions:
         show.out.print(f"{what_happened}decision {decision.number}: {_phrase(decision)}", markup=False)
-    _show_entities(found.entities, False)
+    _show_entities(found.entities)
     for note in found.report.notes:
         show.err.print(f"note: {note}", style="yellow", markup=False)
 
 
-def _show_entities(found: "Sequence[EntityOverview]", as_json: bool) -> None:
+def _common_types(opened: "Index") -> str:
+    """Return the types of the most mentioned entities, the commonest first."""
+    counts = Counter(entity.type for entity in opened.entities.list(limit=_TYPED) if entity.type)
+    return ", ".join(type for type, _ in counts.most_common(_TYPES))
+
+
+def _show_entities(found: "Sequence[EntityOverview]", as_json: bool = False, none_found: str = "") -> None:
     from polygraph.cli.render import answer as show
 
+    if none_found and not found:
+        show.err.print(none_found, style="yellow", markup=False)
     if as_json:
         show.as_json(_plain(found))
+    if as_json or not found:
         return
     columns = ("mentions", "relations")
     rows = [(e.id, e.name, e.type, f"{e.n_chunks:,}", f"{e.degree:,}") for e in found]

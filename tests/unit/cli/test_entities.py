@@ -60,6 +60,13 @@ def test_entities_are_listed_found_and_explained(run):
     assert "2 documents: a.txt (1), b.txt (1)" in run("entities", "why", "Mara Quill")
 
 
+def test_a_type_that_no_entity_has_is_told(run):
+    unknown = RUN.invoke(app, ["entities", "list", "--type", "persn"])
+    assert not unknown.stdout
+    assert "no entity has the type 'persn'. Common types: person" in unknown.stderr
+    assert listed(run, "list", "--type", "persn") == []
+
+
 @pytest.mark.slow
 def test_decisions_are_made_listed_and_undone(run):
     changed = listed(run, "merge", "Mara Quill", "Captain Tobin")

@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,10 @@ from polygraph.records import CitationCheck
 SECRET = "api_key"  # noqa: S105 - the name of a field, not a key
 OPENAI_VARIABLES = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
 """The usual variables of an OpenAI client, read where ``POLYGRAPH_BASE_URL`` and ``POLYGRAPH_API_KEY`` are not set."""
+_PREFIX = "POLYGRAPH_"
+_OTHER_VARIABLES = ("CONFIG", "SERVER_TOKENS")
+_ALIKE = 0.6
+"""Of two names by difflib: ``model`` and ``chat_model`` have .67, ``home`` and ``cache`` .44."""
 _ADVICE = {
     "int_": "Give a whole number",
     "float_": "Give a number",
@@ -35,6 +39,10 @@ _ADVICE = {
 
 class UntrustedSettings(UserWarning):
     """A folder's settings file sets what only a trusted file may set."""
+
+
+class UnknownVariable(UserWarning):
+    """A variable of the environment is called almost like a setting."""
 
 
 class PriceSetting(BaseModel):
@@ -265,11 +273,14 @@ def load_settings(
 
     Warns:
         UntrustedSettings: if that file sets what only a trusted file may set; it is ignored.
+        UnknownVariable: for ``POLYGRAPH_MODEL`` and the like, which set nothing.
 
     Raises:
         BadInput: for an unknown name or an invalid value; the message names its source.
     """
     values, sources, files = _collect(flags, environ, folder)
+    for name, meant in _misspelt(os.environ if environ is None else environ):
+        warnings.warn(f"{name} sets nothing. Did you mean {meant}?", UnknownVariable, stacklevel=2)
     for file in files:
         if file.ignored:
             warnings.warn(
@@ -290,6 +301,19 @@ def load_settings(
                 f"{where}: there is no setting {name!r}. See: polygraph config --explain"
             ) from error
         raise BadInput(f"{where}: {name}{given} is not valid. {_advice(name, first)}") from error
+
+
+def _misspelt(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield variables that are no setting, each with the one that may be meant; those like no setting are others'."""
+    known = [name.upper() for name in Settings.model_fields]
+    given = [name.removeprefix(_PREFIX) for name in sorted(environ) if name.startswith(_PREFIX)]
+    for name in given:
+        if name not in (*known, *_OTHER_VARIABLES):
+            # Imported where it is needed: most environments have no such variable.
+            from difflib import get_close_matches
+
+            for meant in get_close_matches(name, known, 1, _ALIKE):
+                yield f"{_PREFIX}{name}", f"{_PREFIX}{meant}"
 
 
 def _advice(name: str, problem: Mapping[str, Any]) -> str:
@@ -347,7 +371,7 @@ def _collect(
         for name, value in file.values.items():
             values[name], sources[name] = value, str(file.path)
     for name in Settings.model_fields:
-        for variable in (f"POLYGRAPH_{name.upper()}", OPENAI_VARIABLES.get(name, "")):
+        for variable in (f"{_PREFIX}{name.upper()}", OPENAI_VARIABLES.get(name, "")):
             if environ.get(variable):
                 values[name], sources[name] = environ[variable], f"environment {variable}"
                 break

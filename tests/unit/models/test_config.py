@@ -1,6 +1,6 @@
 import pytest
 
-from polygraph.config import Settings, UntrustedSettings, explain_settings, load_settings
+from polygraph.config import Settings, UnknownVariable, UntrustedSettings, explain_settings, load_settings
 from polygraph.config.files import HARMLESS, trust
 from polygraph.errors import BadInput
 from polygraph.models.open import open_models
@@ -164,6 +164,16 @@ def test_a_file_is_trusted_once_and_again_after_it_changes(tmp_path, recwarn):
     file.write_text(HOSTILE.replace("evil", "worse"))
     with pytest.warns(UntrustedSettings):
         assert load_settings(environ=environ, folder=tmp_path).base_url == ""
+
+
+def test_a_variable_that_is_almost_a_setting_is_warned_about(tmp_path, recwarn):
+    environ = home(tmp_path)
+    load_settings(environ={**environ, "POLYGRAPH_HOME": "x", "POLYGRAPH_SERVER_TOKENS": "x"}, folder=tmp_path)
+    assert not recwarn
+    with pytest.warns(
+        UnknownVariable, match=r"POLYGRAPH_MODEL sets nothing. Did you mean POLYGRAPH_CHAT_MODEL\?"
+    ):
+        load_settings(environ={**environ, "POLYGRAPH_MODEL": "x"}, folder=tmp_path)
 
 
 def test_the_users_own_file_may_set_everything_and_yields_to_the_folders(tmp_path, recwarn):

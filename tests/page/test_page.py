@@ -205,12 +205,19 @@ def test_an_index_without_documents_leads_to_adding_some(open_page, view):
     expect(page.get_by_role("button", name="choose files")).to_be_visible()
 
 
-def test_an_answer_that_comes_after_its_view_was_left_is_kept_and_moves_nothing(open_page):
-    page, held = open_page("#/town/ask"), []
-    page.route("**/ask", lambda route: held.append(route) or None)
+def asked_and_held(page, view):
+    """Ask in a view; return the request, which waits until it is continued."""
+    held = []
+    page.route(f"**/{view}", lambda route: held.append(route) or None)
     page.get_by_label("Question").fill("Who built the Skerry Light?")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    return held
+
+
+def test_an_answer_that_comes_after_its_view_was_left_is_kept_and_moves_nothing(open_page):
+    page = open_page("#/town/ask")
+    held = asked_and_held(page, "ask")
     page.get_by_role("link", name="Documents").click()
     page.wait_for_selector(".documents-table")
     page.get_by_role("link", name="Ask").click()
@@ -232,11 +239,8 @@ def test_an_answer_that_comes_after_its_view_was_left_is_kept_and_moves_nothing(
 
 
 def test_a_comparison_that_is_left_changes_no_other_view(open_page):
-    page, held = open_page("#/town/compare"), []
-    page.route("**/compare", lambda route: held.append(route) or None)
-    page.get_by_label("Question").fill("Who built the Skerry Light?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page = open_page("#/town/compare")
+    asked_and_held(page, "compare")
     with page.expect_event("requestfailed"):
         page.get_by_role("link", name="Documents").click()
     expect(page.locator(".documents-table tbody tr")).to_have_count(3)

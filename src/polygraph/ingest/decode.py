@@ -119,8 +119,8 @@ def open_zip(data: bytes, max_bytes: int) -> zipfile.ZipFile:
 def decode(data: bytes, declared: str = "") -> tuple[str, str]:
     r"""Decode bytes.
 
-    Tried in order: a byte order mark; UTF-16 by its zeros; encodings of seven bits that the file declares or whose
-    escapes it holds; UTF-8, also with a few damaged bytes; the encoding that the file declares; the one that
+    Tried in order: a byte order mark; encodings of seven bits that the file declares or whose escapes it holds; UTF-16
+    by its zeros; UTF-8, also with a few damaged bytes; the encoding that the file declares; the one that
     `charset_normalizer` finds most likely. What cannot be decoded becomes U+FFFD.
 
     Returns:

@@ -18,12 +18,13 @@ export function byNeed(methods: Method[]): [string, string, Method[]][] {
   ]).filter(([, , found]) => found.length);
 }
 
-const ONE_CALL = ["hybrid", "walk", "graft"];
+/** For each need, the method to offer: of those that ask a model once. */
+const OFFERED = ["hybrid", "walk", "graft"];
 
-/** The ready method to offer for a need: one that asks a model once, if there is one. */
+/** The ready method to offer for a need: the one for it, or else the first. */
 export function suggested(methods: Method[], need: Need): Method | undefined {
   const ready = methods.filter((each) => each.ready && each.need === need);
-  return ready.find((each) => ONE_CALL.includes(each.name)) ?? ready[0];
+  return ready.find((each) => OFFERED.includes(each.name)) ?? ready[0];
 }
 
 export function MethodMenu({ index, value, onChange }: { index: IndexSummary; value: string; onChange: (name: string) => void }) {

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from polygraph.models import Models
 from polygraph.records import Citation, Evidence, Retrieval
@@ -18,7 +19,7 @@ from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.question_scope import is_global_question
-from polygraph.tasks.offline.sentences import Passage
+from polygraph.tasks.offline.sentences import Passage, in_lines
 from polygraph.text.words import content_stems
 
 _PASSAGES = 16
@@ -82,12 +83,22 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
         citations.append(
             cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
         )
-    text = " ".join(f"{s.text} [{s.evidence}]" for s in selection.sentences)
+    text = _joined([(in_lines(c.quote), c.n) for c in citations])
     return CitedText(
         text=f"{selection.verdict}: {text}" if selection.verdict else text,
         citations=tuple(citations),
         notes=(selection.note,) if selection.note else (),
     )
+
+
+def _joined(quoted: Sequence[tuple[str, int]]) -> str:
+    """Return quotations with their numbers as one text; a list or code stands in lines of its own, as in Markdown."""
+    # Behind a fence nothing else may stand.
+    cited = [f"{quote}\n[{n}]" if quote.endswith(("```", "~~~")) else f"{quote} [{n}]" for quote, n in quoted]
+    text = cited[0]
+    for former, part in pairwise(cited):
+        text += ("\n\n" if "\n" in former + part else " ") + part
+    return text
 
 
 def _from_graph(found: GraphStatements) -> CitedText:

@@ -188,6 +188,22 @@ def test_without_a_model_the_answer_is_sentences_of_the_documents(retrieval, ind
         assert f"{citation.quote} [{citation.n}]" in found.text
 
 
+def test_a_quoted_list_or_code_keeps_its_lines(tmp_path, write_files):
+    code = "Trim the lamp of Skerry Light with:\n\n```sh\nlamp trim \\\n    --wick 3\n```"
+    needs = "The keeper of the lamp at Skerry Light needs:\n\n- oil for a\n  year\n- a wick\n"
+    files = {"a.md": f"# The keeper\n\n{code}\n", "b.md": f"# Stores\n\n{needs}"}
+    with Index.open(tmp_path / "index", models=hashed_models()) as opened:
+        opened.add(write_files(tmp_path / "papers", files), methods=["bm25"])
+        found = opened.ask(
+            "What does the keeper of Skerry Light need, and what trims the lamp with a wick?", "bm25"
+        )
+    n = {citation.title: citation.n for citation in found.citations}
+    assert sorted(found.text.split("\n\n")) == [
+        f"The keeper of the lamp at Skerry Light needs:\n- oil for a year\n- a wick [{n['Stores']}]",
+        f"Trim the lamp of Skerry Light with:\n```sh\nlamp trim \\\n    --wick 3\n```\n[{n['The keeper']}]",
+    ]
+
+
 def test_without_a_model_a_question_about_an_unknown_name_is_refused_with_the_name(retrieval, index):
     found = answer("Who was Balthazar Ozim?", retrieval, index, hashed_models())
     assert found.refused

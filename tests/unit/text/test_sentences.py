@@ -142,6 +142,34 @@ def test_hard_wrapping_is_judged_by_the_bulk_of_the_text() -> None:
     assert is_hard_wrapped("")
 
 
+@pytest.mark.parametrize("head", ["", "Minutes\n\n", "- a point\n- another\n\n"])
+def test_lines_wrapped_at_any_width_are_no_paragraphs(head: str) -> None:
+    sentences = [
+        "The harbour board met again and again over the long winter to consider the plans that the engineer had "
+        "drawn up, although\nnobody believed in them.",
+        "Their owners had signed twice and paid once, and the bank in Wick would lend no more on the strength of what "
+        "they owed the\nengineer, who had left for good.",
+    ]
+    assert split(head + " ".join(sentences))[-2:] == sentences
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-27T10:00 worker 4 took the job over from worker 3, which had not answered for a minute, and had "
+        "several calls open",
+        "level=info worker=4 took the job over from worker 3, which had not answered for a minute, and had "
+        "several calls open",
+        "the harbour board met again and again over the long winter to consider the plans that the engineer had drawn "
+        "up for the sea wall.",
+        "港務局は長い冬の間、技師が描いた防波堤の計画について何度も会合を開いた" * 5,
+    ],
+    ids=["time", "keys", "end mark", "no case"],
+)
+def test_long_lines_that_do_not_break_within_a_sentence_stay_apart(line: str) -> None:
+    assert split("\n".join([line] * 4)) == [line] * 4
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=ODD, max_size=300), st.sampled_from(["en", "de", "zh", "xx", "en-GB", ""]))
 def test_spans_are_in_order_trimmed_and_cover_everything_but_white_space(text: str, language: str) -> None:

@@ -29,6 +29,7 @@ DEPENDENT = re.compile(
 """Beginnings of a sentence that is not understood without the one before it."""
 _LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
 """Beginning of a list item or of fenced code."""
+_FENCE = re.compile(r"```|~~~")
 _MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
 _NUMBERED = re.compile(rf"{_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
 """Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
@@ -258,6 +259,40 @@ def _with_lists(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, 
         joined.append((start, spans[last][1]))
         n = last + 1
     return joined
+
+
+def in_lines(quoted: str) -> str:
+    r"""Return a quotation on one line, but for a list or fenced code: these keep their lines, and code its indents.
+
+    Args:
+        quoted: of `candidate_sentences`, as its passage has it; a fence that it does not close is closed.
+
+    >>> print(in_lines("You need:\n- a lamp\n- oil for\n  a year"))
+    You need:
+    - a lamp
+    - oil for a year
+    """
+    lines: list[str] = []
+    fence, indent, in_list, goes_on = "", 0, False, False
+    for line in quoted.split("\n"):
+        body = line.lstrip()
+        mark = _FENCE.match(body)
+        if fence:
+            lines.append(line[min(indent, len(line) - len(body)) :].rstrip())
+            if mark and mark[0] == fence:
+                fence = ""
+        elif mark:
+            fence, indent, goes_on = mark[0], len(line) - len(body), False
+            lines.append(body.rstrip())
+        elif body:
+            is_item = bool(_LISTED.match(body)) and (in_list or (goes_on and lines[-1].endswith(":")))
+            in_list = in_list or is_item
+            if goes_on and not is_item:
+                lines[-1] += " " + " ".join(body.split())
+            else:
+                lines.append(" ".join(body.split()))
+            goes_on = True
+    return "\n".join([*lines, fence] if fence else lines)
 
 
 def term_weights(question_terms: Sequence[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:

@@ -156,10 +156,10 @@ def test_lines_wrapped_at_any_width_are_no_paragraphs(head: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "2026-11-27T10:00 worker 4 took the job over from worker 3, which had not answered for a minute, and had "
-        "several calls open",
-        "level=info worker=4 took the job over from worker 3, which had not answered for a minute, and had "
-        "several calls open",
+        "2026-11-27T10:00 worker 4 took the job over from worker 3, which had not answered for a minute and a half, "
+        "and had nine calls open",
+        "level=info worker=4 took the job over from worker 3, which had not answered for a minute and a half, and had "
+        "nine calls open",
         "the harbour board met again and again over the long winter to consider the plans that the engineer had drawn "
         "up for the sea wall.",
         "港務局は長い冬の間、技師が描いた防波堤の計画について何度も会合を開いた" * 5,

@@ -398,8 +398,8 @@ def test_cost_grows_with_the_number_of_mentions():
         resolve(rows)
         return time.process_time() - start
 
-    small, large = seconds(4_000), seconds(16_000)
-    assert large < 10 * small + 1
+    small, large = seconds(2_000), seconds(8_000)
+    assert large < 10 * small + 0.5
 
 
 def test_a_widow_and_a_miss_of_one_name_are_two():

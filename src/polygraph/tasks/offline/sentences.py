@@ -82,7 +82,8 @@ class Candidate:
     alone: str = ""
     """`context` of a row of a table without the row before it, which is about something else; empty for a sentence."""
     is_heading: bool = False
-    """Whether it is the heading of its document or of a section: it says what the text is about, and states nothing."""
+    """Whether it is the heading of its document, of a section or of a list too long to be quoted: it says what the text
+    is about, and states nothing."""
     date: Date | None = None
     """When its document is from: the date of it, or one in its title."""
 
@@ -90,8 +91,9 @@ class Candidate:
 def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     """Return every distinct sentence once, in the order of the passages.
 
-    A sentence that depends on the one before it ("He refused.") is joined to it, and a list or code to the sentence
-    with a colon above it, if they are short enough together. Sentences end by the rules of the document's language.
+    A sentence that depends on the one before it ("He refused.") is joined to it unless that is a heading, and a list or
+    code to the sentence with a colon above it, if they are short enough together. Sentences end by the rules of the
+    document's language.
     """
     languages = _languages(passages)
     found: list[Candidate] = []
@@ -100,7 +102,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
         chunk = passage.chunk
         date = document_date(passage.date, passage.title)
         spans = sentence_spans(chunk.text, language=languages[chunk.document])
-        before, before_start = "", 0
+        before, before_start, below_heading = "", 0, False
         section = _section(passage)
         for first, stop in _with_lists(chunk.text, spans):
             start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
@@ -108,8 +110,10 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
             text = " ".join(chunk.text[start:end].split())
             # An item of a list or a quoted line stands for itself.
             is_marked = chunk.text[first:start].strip(" *_") != ""
+            is_heading = _is_heading(chunk.text[first:stop], passage)
             is_joined = (
                 bool(before)
+                and not below_heading
                 and not is_marked
                 and bool(DEPENDENT.match(text))
                 and end - before_start <= _MAX_CHARACTERS
@@ -135,14 +139,14 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                         context=". ".join([*headings, spoken]),
                         alone=". ".join([*headings, text]) if ROW.match(text) else "",
                         terms=frozenset(content_stems(f"{passage.title}. {spoken}")),
-                        is_heading=_is_heading(chunk.text[first:stop], passage),
+                        is_heading=is_heading,
                         date=date,
                     )
                 )
             if heading := atx_heading(chunk.text[first:stop]):
                 is_title = passage.title.casefold().startswith(heading.casefold())
                 section = "" if is_title or len(heading) > _MAX_CHARACTERS else heading
-            before, before_start = text, start
+            before, before_start, below_heading = text, start, is_heading
     return found
 
 
@@ -215,8 +219,11 @@ def _after_mark(text: str, start: int, end: int, *, is_english: bool) -> int:
 
 
 def _is_heading(text: str, passage: Passage) -> bool:
-    """Return whether a sentence is a heading by its mark, or a title of its document or section without an end mark."""
-    if atx_heading(text):
+    """Return whether a sentence is a heading by its mark, or a title of its document or section without an end mark.
+
+    So is one that only leads to what stands below it: "You need:".
+    """
+    if atx_heading(text) or text.endswith(":"):
         return True
     bare = text.strip("#*_=~ \t").casefold()
     if not bare or _END.search(bare):

@@ -55,6 +55,23 @@ def test_the_sentence_that_shares_the_rare_words_is_chosen():
     assert found.refused_because == ""
 
 
+def test_a_sentence_that_depends_on_the_one_before_is_joined_to_it_but_not_to_a_heading():
+    (passage,) = passages("## The horn\n\nIt was heard in a gale.\n\nTobias Wren came. He bought the horn.")
+    assert [c.quoted.text for c in candidate_sentences([passage])][-3:] == [
+        "It was heard in a gale.",
+        "Tobias Wren came.",
+        "Tobias Wren came. He bought the horn.",
+    ]
+
+
+def test_a_sentence_that_leads_to_a_list_is_quoted_with_it_or_not_at_all():
+    items = "".join(f"- horn number {n} of the fog station at Sallow Bay\n" for n in range(20))
+    for text, quoted in ((f"Wren bought:\n{items[:60]}", 1), (f"Wren bought:\n{items}", 0)):
+        found = chosen("What horn has Wren bought?", text).sentences
+        assert sum(s.text.startswith("Wren bought:") for s in found) == quoted
+        assert found
+
+
 def test_spans_count_from_the_beginning_of_the_document():
     (passage,) = passages(f"One. {HORN}", start=100)
     found = answer_with_sentences("Who bought the fog horn?", [passage], models())

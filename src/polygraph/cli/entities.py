@@ -200,9 +200,9 @@ def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOpti
         chunks = ", ".join(each.chunks) or each.window
         said = f"{each.source} | {each.predicate or 'related to'} | {each.target}" if each.source else ""
         reason = f"{each.reason}: {each.entity}" if each.entity else each.reason
-        show.out.print(f"{chunks}: {said or each.description}: {reason}", markup=False)
+        show.out.print(f"{chunks}: {said or each.description}: {reason}")
         if said and each.description:
-            show.out.print(f"  {each.description}", style="dim", markup=False)
+            show.out.print(f"  {each.description}", style="dim")
     if len(shown) < len(found):
         show.out.print(f"and {len(found) - len(shown):,} more", style="dim")
 
@@ -233,10 +233,10 @@ def _change(
         show.as_json(entity_change_json(found))
         return
     for decision in found.decisions:
-        show.out.print(f"{what_happened}decision {decision.number}: {_phrase(decision)}", markup=False)
+        show.out.print(f"{what_happened}decision {decision.number}: {_phrase(decision)}")
     _show_entities(found.entities)
     for note in found.report.notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False)
+        show.err.print(f"note: {note}", style="yellow")
 
 
 def _common_types(opened: "Index") -> str:
@@ -249,7 +249,7 @@ def _show_entities(found: "Sequence[EntityOverview]", as_json: bool = False, non
     from polygraph.cli.render import answer as show
 
     if none_found and not found:
-        show.err.print(none_found, style="yellow", markup=False)
+        show.err.print(none_found, style="yellow")
     if as_json:
         show.as_json(_plain(found))
     if as_json or not found:
@@ -268,21 +268,17 @@ def _show_history(found: "EntityHistory") -> None:
     from polygraph.text.prose import count_noun
 
     entity = found.entity
-    show.out.print(
-        f"{entity.name}{f' ({entity.type})' if entity.type else ''}: {entity.id}", style="bold", markup=False
-    )
+    show.out.print(f"{entity.name}{f' ({entity.type})' if entity.type else ''}: {entity.id}", style="bold")
     documents = ", ".join(f"{document} ({n})" for document, n in found.documents[:_DOCUMENTS])
     more = "" if len(found.documents) <= _DOCUMENTS else f" and {len(found.documents) - _DOCUMENTS} more"
-    show.out.print(
-        f"  {count_noun(len(found.documents), 'document')}: {documents}{more}", style="dim", markup=False
-    )
+    show.out.print(f"  {count_noun(len(found.documents), 'document')}: {documents}{more}", style="dim")
     for merge in found.merges:
-        show.out.print(f"  {_merge_line(merge)}", markup=False)
+        show.out.print(f"  {_merge_line(merge)}")
     for pair in found.kept_apart:
-        show.out.print(f"  {_pair_line(pair)}", markup=False)
+        show.out.print(f"  {_pair_line(pair)}")
     for decision in found.decisions:
         replaced = "" if decision.in_force else ", replaced"
-        show.out.print(f"  decision {decision.number}{replaced}: {_phrase(decision)}", markup=False)
+        show.out.print(f"  decision {decision.number}{replaced}: {_phrase(decision)}")
 
 
 def _show_pair(found: "PairHistory", a: str, b: str) -> None:
@@ -290,18 +286,18 @@ def _show_pair(found: "PairHistory", a: str, b: str) -> None:
 
     first, second = found.entities
     if found.same:
-        show.out.print(f"{a} and {b} are one entity: {first}", style="bold", markup=False)
+        show.out.print(f"{a} and {b} are one entity: {first}", style="bold")
     else:
-        show.out.print(f"{a} and {b} are two entities: {first}; {second}", style="bold", markup=False)
+        show.out.print(f"{a} and {b} are two entities: {first}; {second}", style="bold")
     for merge in found.merges:
-        show.out.print(f"  {_merge_line(merge)}", markup=False)
+        show.out.print(f"  {_merge_line(merge)}")
     for pair in found.kept_apart:
-        show.out.print(f"  {_pair_line(pair)}", markup=False)
+        show.out.print(f"  {_pair_line(pair)}")
     for decision in found.decisions:
-        show.out.print(f"  decision {decision.number}: {_phrase(decision)}", markup=False)
+        show.out.print(f"  decision {decision.number}: {_phrase(decision)}")
     if not (found.merges or found.kept_apart or found.decisions):
         reason = "both have the normalised name of the entity" if found.same else "no rule compared them"
-        show.out.print(f"  {reason}", markup=False)
+        show.out.print(f"  {reason}")
 
 
 def _merge_line(merge: "Merge") -> str:

@@ -56,16 +56,14 @@ def estimate_table(
             f"note: the price of {settings.chat_model or 'the model'} is not known. Name it in the setting prices, or "
             "in POLYGRAPH_PRICES, to include costs",
             style="yellow",
-            markup=False,
             soft_wrap=True,
         )
-    show.out.print("no model was called; docs/study.md explains the formulas", style="dim", markup=False)
+    show.out.print("no model was called; docs/study.md explains the formulas", style="dim")
     if not has_model:
         show.err.print(
             "note: no chat model is configured, so index and answers are estimated without one, but the run needs one. "
             "Set OPENAI_API_KEY or OPENAI_BASE_URL to include their calls",
             style="yellow",
-            markup=False,
             soft_wrap=True,
         )
 

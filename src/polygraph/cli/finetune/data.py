@@ -166,15 +166,14 @@ def _show(manifest: dict[str, Any], output: Path, as_json: bool) -> None:
         show.as_json({"output": str(output), "counts": counts, "notes": manifest["notes"]})
         return
     for note in manifest["notes"]:
-        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+        show.err.print(f"note: {note}", style="yellow", soft_wrap=True)
     for name, part in (("train", train), ("held out", held_out)):
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in part["kinds"].items())
         refusals = count_noun(part["refusals"], "refusal")
         show.out.print(
             f"{name}: {count_noun(part['rows'], 'row')} ({kinds or 'none'}), {refusals}",
-            markup=False,
             soft_wrap=True,
         )
     if dropped := sum(counts["dropped"].values()):
-        show.out.print(f"{count_noun(dropped, 'question')} dropped; reasons in the report", markup=False)
-    show.out.print(f"written to {output}", markup=False, soft_wrap=True)
+        show.out.print(f"{count_noun(dropped, 'question')} dropped; reasons in the report")
+    show.out.print(f"written to {output}", soft_wrap=True)

@@ -236,7 +236,7 @@ def _change(
         show.out.print(f"{what_happened}decision {decision.number}: {_phrase(decision)}")
     _show_entities(found.entities)
     for note in found.report.notes:
-        show.err.print(f"note: {note}", style="yellow")
+        show.warn(f"note: {note}")
 
 
 def _common_types(opened: "Index") -> str:
@@ -249,7 +249,7 @@ def _show_entities(found: "Sequence[EntityOverview]", as_json: bool = False, non
     from polygraph.cli.render import answer as show
 
     if none_found and not found:
-        show.err.print(none_found, style="yellow")
+        show.warn(none_found)
     if as_json:
         show.as_json(_plain(found))
     if as_json or not found:

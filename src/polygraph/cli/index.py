@@ -282,7 +282,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     if report.forgotten:
         show.out.print("no file of the index contains a trace of the removed documents")
     for note in report.notes:
-        show.err.print(f"note: {note}", style="yellow")
+        show.warn(f"note: {note}")
     _show_unread(report.unread, opened.place)
 
 
@@ -297,10 +297,10 @@ def _show_unread(unread: Sequence[tuple[str, str]], place: str) -> None:
     common = sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[1][0]))
     for reason, paths in common[:_REASONS_SHOWN]:
         more = f" and {count_noun(len(paths) - 1, 'other file')}" if len(paths) > 1 else ""
-        show.err.print(f"not read: {paths[0]}{more}: {reason}", style="yellow")
+        show.warn(f"not read: {paths[0]}{more}: {reason}")
     if len(unread) > min(len(common), _REASONS_SHOWN):
         total = count_noun(len(unread), "file")
-        show.err.print(f"{total} not read; see: polygraph status --failed --index {place}", style="yellow")
+        show.warn(f"{total} not read; see: polygraph status --failed --index {place}")
 
 
 def _show_estimate(found: Any, paths: list[str], place: str) -> None:
@@ -337,7 +337,7 @@ def _show_estimate(found: Any, paths: list[str], place: str) -> None:
     for each in (*found.lines, *found.questions):
         show.out.print(f"{each.method or each.stage}: {each.basis}", style="dim")
     for note in found.notes:
-        show.err.print(f"note: {note}", style="yellow")
+        show.warn(f"note: {note}")
     total = found.total
     command = ["polygraph", "index", *paths, "--index", place]
     if total.cost is not None and total.cost.high > 0:

@@ -52,19 +52,15 @@ def estimate_table(
     ]
     show.show_table(columns, listed, right=columns[1:])
     if has_model and total["cost"] is None:
-        show.err.print(
+        show.warn(
             f"note: the price of {settings.chat_model or 'the model'} is not known. Name it in the setting prices, or "
             "in POLYGRAPH_PRICES, to include costs",
-            style="yellow",
-            soft_wrap=True,
         )
     show.out.print("no model was called; docs/study.md explains the formulas", style="dim")
     if not has_model:
-        show.err.print(
+        show.warn(
             "note: no chat model is configured, so index and answers are estimated without one, but the run needs one. "
             "Set OPENAI_API_KEY or OPENAI_BASE_URL to include their calls",
-            style="yellow",
-            soft_wrap=True,
         )
 
 

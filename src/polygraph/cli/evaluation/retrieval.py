@@ -166,7 +166,7 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     for sentence in found.conclusions:
         show.out.print(f"- {sentence}", soft_wrap=True)
     for note in found.notes:
-        show.err.print(f"note: {note}", style="yellow", soft_wrap=True)
+        show.warn(f"note: {note}")
 
 
 def _show_costs(found: "RetrievalReport") -> None:

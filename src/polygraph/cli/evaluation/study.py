@@ -281,7 +281,7 @@ def report(
     for sentence in found.conclusions:
         show.out.print(f"- {sentence}", soft_wrap=True)
     for note in found.findings.notes:
-        show.err.print(f"note: {note}", style="yellow", soft_wrap=True)
+        show.warn(f"note: {note}")
     show.out.print(f"report: {study.report_file(protocol)}", soft_wrap=True)
 
 
@@ -298,7 +298,7 @@ def _questions(study: "Experiment", kind: Any, n: int, seed: int, own: Path | No
     if n < 1:
         raise BadInput(f"-n {n} asks for no questions. Give at least 1")
     for note in study.generate_questions(kind, n=n, seed=seed).notes:
-        show.err.print(f"note: {note}", style="yellow", soft_wrap=True)
+        show.warn(f"note: {note}")
 
 
 def _answer(

@@ -166,7 +166,7 @@ def _show(manifest: dict[str, Any], output: Path, as_json: bool) -> None:
         show.as_json({"output": str(output), "counts": counts, "notes": manifest["notes"]})
         return
     for note in manifest["notes"]:
-        show.err.print(f"note: {note}", style="yellow", soft_wrap=True)
+        show.warn(f"note: {note}")
     for name, part in (("train", train), ("held out", held_out)):
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in part["kinds"].items())
         refusals = count_noun(part["refusals"], "refusal")

@@ -142,9 +142,9 @@ def _measured(found: "Measurement") -> list[str]:
 
 
 def _show_note(note: str) -> None:
-    from polygraph.cli.render.answer import err
+    from polygraph.cli.render.answer import warn
 
-    err.print(f"note: {note}", style="yellow", soft_wrap=True)
+    warn(f"note: {note}")
 
 
 def _show_estimate(found: "TrainingEstimate", as_json: bool) -> None:

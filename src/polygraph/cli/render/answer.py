@@ -50,6 +50,11 @@ def as_json(value: Any) -> None:
     print(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
 
 
+def warn(text: str) -> None:
+    """Print a note or a warning on standard error; it is not wrapped, so that commands in it can be copied."""
+    err.print(text, style="yellow", soft_wrap=True)
+
+
 def setting(value: Any) -> Any:
     """Return the value of a setting for display."""
     if isinstance(value, dict):

@@ -80,7 +80,7 @@ def show_values(table: "Table", figures: "list[TableValue]", chat: str, bert: bo
     answer.out.print(title, style="bold", soft_wrap=True)
     answer.show_table(head, rows, right=head[3:])
     for sentence in (*_remarks(table, bert), *table.differs):
-        answer.err.print(f"note: {sentence}", style="yellow", soft_wrap=True)
+        answer.warn(f"note: {sentence}")
 
 
 def _remarks(table: "Table", bert: bool) -> "Iterator[str]":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.open_index import open_index
+from polygraph.cli.open_index import open_index, open_without_models
 from polygraph.cli.options import IndexOption, JsonOption, WaitOption
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """List the entities of the index."""
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         found = opened.entities.list(order=sort, type=type, limit=limit)  # type: ignore[arg-type]
         types = _common_types(opened) if type is not None and not found else ""
     _show_entities(found, as_json, f"no entity has the type {type!r}. Common types: {types}" if types else "")
@@ -70,7 +70,7 @@ def find(
     as_json: JsonOption = False,
 ) -> None:
     """Find entities by a part of a name or alias."""
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         found = opened.entities.find(text, limit=limit)
     _show_entities(found, as_json)
 
@@ -87,7 +87,7 @@ def why(
 
     from polygraph.cli.render import answer as show
 
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         if other is not None:
             pair = opened.entities.why_pair(name, other)
             if as_json:
@@ -171,7 +171,7 @@ def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
     from polygraph.cli.render import answer as show
 
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         found = opened.entities.decisions()
     if as_json:
         show.as_json([asdict(each) for each in found])
@@ -187,7 +187,7 @@ def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOpti
     """List extracted relations that are not in the graph. Gives the reason of each."""
     from polygraph.cli.render import answer as show
 
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         found = opened.entities.lost()
     shown = found[:limit]
     if as_json:
@@ -205,11 +205,6 @@ def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOpti
             show.out.print(f"  {each.description}", style="dim")
     if len(shown) < len(found):
         show.out.print(f"and {len(found) - len(shown):,} more", style="dim")
-
-
-def _reader(index: Any) -> "Index":
-    """Open an index without models: nothing is asked or embedded."""
-    return open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none")
 
 
 def _change(

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.open_index import local_folder, open_index
+from polygraph.cli.open_index import local_folder, open_index, open_without_models
 from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
 from polygraph.errors import BadInput, IndexUnreadable
 
@@ -40,9 +40,7 @@ def methods(
     if url is None:
         usage = catalogue.usage_by_method(calls_of(place))
     else:
-        with open_index(
-            index, offline=True, embedder="hash", name_embedder="hash", reranker="none"
-        ) as opened:
+        with open_without_models(index) as opened:
             usage = catalogue.usage_by_method(opened.calls_place)
     if as_json:
         show.as_json(methods_json(names, usage))
@@ -65,8 +63,7 @@ def status(
     """Show what the index holds, missing layers, failures and costs."""
     from polygraph.cli.render import answer as show
 
-    # No model is needed: none is loaded, and no endpoint must be reachable.
-    with open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
+    with open_without_models(index) as opened:
         found = opened.status()
         listed = list(opened.snapshot().store.documents.headers()) if documents else []
     if as_json:
@@ -106,7 +103,7 @@ def batch(
 
     from polygraph.cli.render import answer as show
 
-    with open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
+    with open_without_models(index) as opened:
         calls = opened.models.calls
         found = calls.waiting()
         chosen = [f.file for f in found if file in (None, f.file, Path(f.file).name)]

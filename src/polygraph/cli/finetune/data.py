@@ -97,7 +97,6 @@ def data(
     from polygraph.finetune.data.build import DataOptions, make_rows
     from polygraph.finetune.data.export import check_output, write_rows
     from polygraph.finetune.data.presets import preset_with
-    from polygraph.store.snapshot import Snapshot
 
     composition = preset_with(
         preset,
@@ -119,17 +118,10 @@ def data(
     with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
         _check_models(opened.models, options.questions, reasoning)
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
-            snapshot = Snapshot(opened.folder, metadata_of(where))
-            try:
-                rows = make_rows(snapshot, opened.models, options, bars)
-                settings: dict[str, Json] = {
-                    "preset": preset,
-                    **options.as_json(),
-                    "where": {**snapshot.scope},
-                }
-                manifest = write_rows(output, rows, settings, snapshot)
-            finally:
-                snapshot.close()
+            snapshot = opened.snapshot(metadata_of(where))
+            rows = make_rows(snapshot, opened.models, options, bars)
+            settings: dict[str, Json] = {"preset": preset, **options.as_json(), "where": {**snapshot.scope}}
+            manifest = write_rows(output, rows, settings, snapshot)
     _show(manifest, output, as_json)
 
 

@@ -11,7 +11,6 @@ from polygraph.evaluate.statistics.agreement import Verdict, cohen_kappa, krippe
 
 Item = tuple[str, str, str]
 """Question and two methods, in alphabetical order."""
-_CODES: dict[Verdict, float] = {"a": 1.0, "tie": 0.0, "b": -1.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +76,7 @@ def judge_agreement(judgements: Sequence[Judgement]) -> JudgeAgreement | None:
     if not pairs:
         return None
     items = sorted({item for by_item in verdicts.values() for item in by_item})
-    alpha = krippendorff_alpha(
-        [
-            [_CODES[by_item[item]] if item in by_item else None for by_item in verdicts.values()]
-            for item in items
-        ]
-    )
+    alpha = krippendorff_alpha([[by_item.get(item) for by_item in verdicts.values()] for item in items])
     return JudgeAgreement(
         pairs=tuple(pairs), alpha=None if math.isnan(alpha) else alpha, sentence=_sentence(pairs, alpha)
     )

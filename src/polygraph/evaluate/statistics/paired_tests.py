@@ -1,15 +1,13 @@
 """Tests of two methods on the same questions, by scipy and statsmodels (extra `eval`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.evaluate.extra import import_optional
-from polygraph.evaluate.statistics.multiple_testing import holm
 
 Array: TypeAlias = NDArray[np.float64]
 Test: TypeAlias = Literal["t", "wilcoxon", "mcnemar", "sign", "none"]
@@ -71,23 +69,6 @@ def paired_test(a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05) 
         effect=float(d.mean()) / deviation if deviation > 1e-12 else None,
         rank_biserial=_rank_biserial(d),
     )
-
-
-def all_paired_tests(
-    scores: Mapping[str, Sequence[float]],
-) -> dict[tuple[str, str], tuple[PairedTest, float]]:
-    """Test every pair of methods.
-
-    Args:
-        scores: by method, one score per question in the same order.
-
-    Returns:
-        By pair, the test and its p after Holm's correction over all pairs.
-    """
-    pairs = list(combinations(scores, 2))
-    tests = [paired_test(scores[a], scores[b]) for a, b in pairs]
-    adjusted = holm([t.p for t in tests])
-    return {pair: (test, p) for pair, test, p in zip(pairs, tests, adjusted, strict=True)}
 
 
 def _p_value(d: Array, alpha: float) -> tuple[Test, float]:

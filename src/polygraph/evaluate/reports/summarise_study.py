@@ -59,7 +59,6 @@ def summarise_study(
     judgements: Sequence[Judgement],
     *,
     protocol: str = "unbiased",
-    judge: str = "",
     seed: int = 0,
     margin: float = MARGIN,
     new_answers: bool = False,
@@ -70,9 +69,8 @@ def summarise_study(
         questions: of the study.
         answers: of all methods.
         aligned: the aligned pairs, if they were what was judged; otherwise none.
-        judgements: by any protocols.
+        judgements: by any protocols; those of several judges are pooled as further repeats.
         protocol: use judgements by this protocol.
-        judge: use judgements of this judge; default: of all judges, pooled as further repeats.
         seed: of the intervals.
         margin: of equivalence, as a relative win rate.
         new_answers: whether each trial judged answers of its own.
@@ -82,7 +80,7 @@ def summarise_study(
     """
     by_method = _by_method(answers)
     methods = [_summarise_method(name, rows) for name, rows in by_method.items() if instance_of(name) == 1]
-    used = _pool_judges([j for j in judgements if j.protocol == protocol and judge in ("", j.judge)])
+    used = _pool_judges([j for j in judgements if j.protocol == protocol])
     found = {
         (a, b): pair_outcomes
         for a, b in combinations([m.method for m in methods], 2)

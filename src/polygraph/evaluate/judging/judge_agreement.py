@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from polygraph.evaluate.judging.judgements import Judgement, outcomes
+from polygraph.evaluate.judging.judgements import Judgement, judgements_by_pair, outcomes
 from polygraph.evaluate.judging.pairwise import judges_both_orders
 from polygraph.evaluate.statistics.agreement import Verdict, cohen_kappa, krippendorff_alpha
 
@@ -84,11 +84,11 @@ def judge_agreement(judgements: Sequence[Judgement]) -> JudgeAgreement | None:
 
 def _verdicts(judgements: Sequence[Judgement], protocol: str) -> dict[Item, Verdict]:
     """Return the verdict of one judge on each item: the winner of more trials."""
-    methods = sorted({m for one in judgements for m in one.methods})
     found: dict[Item, Verdict] = {}
-    for a, b in combinations(methods, 2):
+    for pair, compared in judgements_by_pair(judgements).items():
+        a, b = sorted(pair)
         lead: dict[str, int] = {}
-        for outcome in outcomes(judgements, a, b, balanced=judges_both_orders(protocol)):
+        for outcome in outcomes(compared, a, b, balanced=judges_both_orders(protocol)):
             verdict = outcome.verdict()
             lead[outcome.question] = lead.get(outcome.question, 0) + (verdict == "a") - (verdict == "b")
         for question, n in lead.items():

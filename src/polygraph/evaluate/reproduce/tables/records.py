@@ -97,7 +97,6 @@ class Table:
     """A table of a paper."""
 
     paper: str
-    arxiv: str
     name: str
     """Its number, with the part if several parts are run separately."""
     place: str

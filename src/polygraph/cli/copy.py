@@ -67,4 +67,4 @@ def copy(
         lines.append(f"note: not copied, since they are not part of the index: {', '.join(found.left)}")
     lines += [f"note: {note}" for note in found.notes]
     for line in lines:
-        show.out.print(line, markup=False, highlight=False, soft_wrap=True)
+        show.out.print(line, soft_wrap=True)

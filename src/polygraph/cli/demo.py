@@ -12,7 +12,7 @@ from rich.text import Text
 
 from polygraph.cli.demo_questions import answered_questions
 from polygraph.cli.progress import Bars
-from polygraph.cli.render.answer import err, out, show_answer
+from polygraph.cli.render.answer import out, show_answer, warn
 from polygraph.records import Answer
 from polygraph.workspace.index import Index
 
@@ -51,9 +51,9 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
             )
         )
         for note in report.notes:
-            err.print(Text(f"note: {note}", style="yellow"))
+            warn(f"note: {note}")
         for reason in report.unread[:5]:
-            err.print(Text(f"not read: {reason[0]}: {reason[1]}", style="yellow"))
+            warn(f"not read: {reason[0]}: {reason[1]}")
         if path is None:
             answers: Iterable[Answer] = (opened.ask(q, method) for q, method in SAMPLE_QUESTIONS)
         else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.open_index import open_index
+from polygraph.cli.open_index import open_index, open_without_models
 from polygraph.cli.options import IndexOption, JsonOption, WaitOption
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """List the entities of the index."""
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         found = opened.entities.list(order=sort, type=type, limit=limit)  # type: ignore[arg-type]
         types = _common_types(opened) if type is not None and not found else ""
     _show_entities(found, as_json, f"no entity has the type {type!r}. Common types: {types}" if types else "")
@@ -70,7 +70,7 @@ def find(
     as_json: JsonOption = False,
 ) -> None:
     """Find entities by a part of a name or alias."""
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         found = opened.entities.find(text, limit=limit)
     _show_entities(found, as_json)
 
@@ -87,7 +87,7 @@ def why(
 
     from polygraph.cli.render import answer as show
 
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         if other is not None:
             pair = opened.entities.why_pair(name, other)
             if as_json:
@@ -171,7 +171,7 @@ def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
     from polygraph.cli.render import answer as show
 
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         found = opened.entities.decisions()
     if as_json:
         show.as_json([asdict(each) for each in found])
@@ -187,7 +187,7 @@ def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOpti
     """List extracted relations that are not in the graph. Gives the reason of each."""
     from polygraph.cli.render import answer as show
 
-    with _reader(index) as opened:
+    with open_without_models(index) as opened:
         found = opened.entities.lost()
     shown = found[:limit]
     if as_json:
@@ -200,16 +200,11 @@ def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOpti
         chunks = ", ".join(each.chunks) or each.window
         said = f"{each.source} | {each.predicate or 'related to'} | {each.target}" if each.source else ""
         reason = f"{each.reason}: {each.entity}" if each.entity else each.reason
-        show.out.print(f"{chunks}: {said or each.description}: {reason}", markup=False)
+        show.out.print(f"{chunks}: {said or each.description}: {reason}")
         if said and each.description:
-            show.out.print(f"  {each.description}", style="dim", markup=False)
+            show.out.print(f"  {each.description}", style="dim")
     if len(shown) < len(found):
         show.out.print(f"and {len(found) - len(shown):,} more", style="dim")
-
-
-def _reader(index: Any) -> "Index":
-    """Open an index without models: nothing is asked or embedded."""
-    return open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none")
 
 
 def _change(
@@ -233,10 +228,10 @@ def _change(
         show.as_json(entity_change_json(found))
         return
     for decision in found.decisions:
-        show.out.print(f"{what_happened}decision {decision.number}: {_phrase(decision)}", markup=False)
+        show.out.print(f"{what_happened}decision {decision.number}: {_phrase(decision)}")
     _show_entities(found.entities)
     for note in found.report.notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False)
+        show.warn(f"note: {note}")
 
 
 def _common_types(opened: "Index") -> str:
@@ -249,7 +244,7 @@ def _show_entities(found: "Sequence[EntityOverview]", as_json: bool = False, non
     from polygraph.cli.render import answer as show
 
     if none_found and not found:
-        show.err.print(none_found, style="yellow", markup=False)
+        show.warn(none_found)
     if as_json:
         show.as_json(_plain(found))
     if as_json or not found:
@@ -268,21 +263,17 @@ def _show_history(found: "EntityHistory") -> None:
     from polygraph.text.prose import count_noun
 
     entity = found.entity
-    show.out.print(
-        f"{entity.name}{f' ({entity.type})' if entity.type else ''}: {entity.id}", style="bold", markup=False
-    )
+    show.out.print(f"{entity.name}{f' ({entity.type})' if entity.type else ''}: {entity.id}", style="bold")
     documents = ", ".join(f"{document} ({n})" for document, n in found.documents[:_DOCUMENTS])
     more = "" if len(found.documents) <= _DOCUMENTS else f" and {len(found.documents) - _DOCUMENTS} more"
-    show.out.print(
-        f"  {count_noun(len(found.documents), 'document')}: {documents}{more}", style="dim", markup=False
-    )
+    show.out.print(f"  {count_noun(len(found.documents), 'document')}: {documents}{more}", style="dim")
     for merge in found.merges:
-        show.out.print(f"  {_merge_line(merge)}", markup=False)
+        show.out.print(f"  {_merge_line(merge)}")
     for pair in found.kept_apart:
-        show.out.print(f"  {_pair_line(pair)}", markup=False)
+        show.out.print(f"  {_pair_line(pair)}")
     for decision in found.decisions:
         replaced = "" if decision.in_force else ", replaced"
-        show.out.print(f"  decision {decision.number}{replaced}: {_phrase(decision)}", markup=False)
+        show.out.print(f"  decision {decision.number}{replaced}: {_phrase(decision)}")
 
 
 def _show_pair(found: "PairHistory", a: str, b: str) -> None:
@@ -290,18 +281,18 @@ def _show_pair(found: "PairHistory", a: str, b: str) -> None:
 
     first, second = found.entities
     if found.same:
-        show.out.print(f"{a} and {b} are one entity: {first}", style="bold", markup=False)
+        show.out.print(f"{a} and {b} are one entity: {first}", style="bold")
     else:
-        show.out.print(f"{a} and {b} are two entities: {first}; {second}", style="bold", markup=False)
+        show.out.print(f"{a} and {b} are two entities: {first}; {second}", style="bold")
     for merge in found.merges:
-        show.out.print(f"  {_merge_line(merge)}", markup=False)
+        show.out.print(f"  {_merge_line(merge)}")
     for pair in found.kept_apart:
-        show.out.print(f"  {_pair_line(pair)}", markup=False)
+        show.out.print(f"  {_pair_line(pair)}")
     for decision in found.decisions:
-        show.out.print(f"  decision {decision.number}: {_phrase(decision)}", markup=False)
+        show.out.print(f"  decision {decision.number}: {_phrase(decision)}")
     if not (found.merges or found.kept_apart or found.decisions):
         reason = "both have the normalised name of the entity" if found.same else "no rule compared them"
-        show.out.print(f"  {reason}", markup=False)
+        show.out.print(f"  {reason}")
 
 
 def _merge_line(merge: "Merge") -> str:

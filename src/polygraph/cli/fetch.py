@@ -69,20 +69,18 @@ def fetch(
     else:
         counts = ("new", "changed", "unchanged", "removed")
         told = ", ".join(f"{getattr(found, name):,} {name}" for name in counts if getattr(found, name))
-        show.out.print(f"{told or 'no page'}: {to}", markup=False, highlight=False, soft_wrap=True)
+        show.out.print(f"{told or 'no page'}: {to}", soft_wrap=True)
         for url, reason in found.failed[:_REASONS_SHOWN]:
-            show.err.print(f"not fetched: {url}: {reason}", style="yellow", markup=False, soft_wrap=True)
+            show.warn(f"not fetched: {url}: {reason}")
         if len(found.failed) > _REASONS_SHOWN:
             more = count_noun(len(found.failed) - _REASONS_SHOWN, "page")
-            show.err.print(f"and {more} more; --json lists all", style="yellow", markup=False)
+            show.warn(f"and {more} more; --json lists all")
         if found.left_out:
-            show.err.print(
+            show.warn(
                 f"{count_noun(found.left_out, 'page')} above the limit. Raise it with --limit",
-                style="yellow",
-                markup=False,
             )
         if found.elsewhere:
             others = count_noun(found.elsewhere, "address")
-            show.err.print(f"{others} of other sites in sitemaps left out", style="yellow", markup=False)
+            show.warn(f"{others} of other sites in sitemaps left out")
     if not found.new + found.changed + found.unchanged + found.removed:
         raise WorkFailed(f"none of {count_noun(len(found.failed), 'page')} could be fetched")

@@ -252,7 +252,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     c = report.counts
     if report.source:
         held = ", ".join(f"{n:,} {what}" for what, n in report.source.items())
-        show.out.print(f"imported: {held}", markup=False)
+        show.out.print(f"imported: {held}")
     if report.added or report.changed or report.removed or report.unchanged:
         show.out.print(
             f"{count_noun(report.added, 'document')} added, {report.changed:,} changed, {report.removed:,} removed, "
@@ -265,11 +265,9 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         "relation": "relations",
         "report": "reports",
     }
-    show.out.print(
-        f"{opened.place}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}", markup=False
-    )
+    show.out.print(f"{opened.place}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}")
     if not_in_graph := show.not_in_graph(c):
-        show.out.print(f"{not_in_graph}; see: polygraph entities lost --index {opened.place}", markup=False)
+        show.out.print(f"{not_in_graph}; see: polygraph entities lost --index {opened.place}")
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
@@ -284,7 +282,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     if report.forgotten:
         show.out.print("no file of the index contains a trace of the removed documents")
     for note in report.notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False)
+        show.warn(f"note: {note}")
     _show_unread(report.unread, opened.place)
 
 
@@ -299,12 +297,10 @@ def _show_unread(unread: Sequence[tuple[str, str]], place: str) -> None:
     common = sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[1][0]))
     for reason, paths in common[:_REASONS_SHOWN]:
         more = f" and {count_noun(len(paths) - 1, 'other file')}" if len(paths) > 1 else ""
-        show.err.print(f"not read: {paths[0]}{more}: {reason}", style="yellow", markup=False)
+        show.warn(f"not read: {paths[0]}{more}: {reason}")
     if len(unread) > min(len(common), _REASONS_SHOWN):
         total = count_noun(len(unread), "file")
-        show.err.print(
-            f"{total} not read; see: polygraph status --failed --index {place}", style="yellow", markup=False
-        )
+        show.warn(f"{total} not read; see: polygraph status --failed --index {place}")
 
 
 def _show_estimate(found: Any, paths: list[str], place: str) -> None:
@@ -339,9 +335,9 @@ def _show_estimate(found: Any, paths: list[str], place: str) -> None:
         ]
         show.show_table(columns, rows, right=columns[1:])
     for each in (*found.lines, *found.questions):
-        show.out.print(f"{each.method or each.stage}: {each.basis}", style="dim", markup=False)
+        show.out.print(f"{each.method or each.stage}: {each.basis}", style="dim")
     for note in found.notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False)
+        show.warn(f"note: {note}")
     total = found.total
     command = ["polygraph", "index", *paths, "--index", place]
     if total.cost is not None and total.cost.high > 0:
@@ -351,4 +347,4 @@ def _show_estimate(found: Any, paths: list[str], place: str) -> None:
     else:
         show.out.print("indexing costs nothing", style="dim")
         return
-    show.out.print(f"with a cap: {shlex.join(command)} {cap}", markup=False, soft_wrap=True)
+    show.out.print(f"with a cap: {shlex.join(command)} {cap}", soft_wrap=True)

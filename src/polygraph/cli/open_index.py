@@ -64,6 +64,11 @@ def open_index(
     return opened
 
 
+def open_without_models(folder: Path | None) -> "Index":
+    """Open an index for a command that asks and embeds nothing: no model is loaded, and no endpoint must be there."""
+    return open_index(folder, offline=True, embedder="hash", name_embedder="hash", reranker="none")
+
+
 def local_folder(place: Path, settings: "Settings") -> Path:
     """Return the folder of an index: of one in a database the local folder, which names the database."""
     from polygraph.workspace.places import database_folder

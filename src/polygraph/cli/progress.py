@@ -77,7 +77,7 @@ class Bars:
         if self._lines and self._clock() >= self._due:
             self._due = self._clock() + EVERY_S
             parts = [f"{NAMES.get(stage, stage)}: {done:,} of {total:,}", self._money(done, total)]
-            err.print("; ".join(part for part in parts if part), markup=False)
+            err.print("; ".join(part for part in parts if part))
         if self._bars is None:
             return
         if stage not in self._tasks:

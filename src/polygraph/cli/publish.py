@@ -76,7 +76,5 @@ def publish(
         f"{what} version {found.version[:12]} at {found.url}: {found.files} files of {found.bytes / 1e6:,.1f} MB, "
         f"{found.written_bytes / 1e6:,.1f} MB written"
         + (f", of these {found.patch_bytes / 1e6:,.1f} MB of patches" if found.patch_bytes else ""),
-        markup=False,
-        highlight=False,
         soft_wrap=True,
     )

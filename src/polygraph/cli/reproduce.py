@@ -101,7 +101,7 @@ def reproduce(
     )
     folder = output or Path(f"reproduce-{paper}-{found.name}")
     if dry_run:
-        estimate_table(found, corpus, questions, folder, settings, trials, limit, as_json)
+        estimate_table(found, corpus, questions, folder, settings, trials, limit, judge, as_json)
         return
     require_eval_extra()
     figures = _run(

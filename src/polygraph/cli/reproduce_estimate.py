@@ -10,6 +10,8 @@ from polygraph.errors import BadInput
 if TYPE_CHECKING:
     from polygraph.evaluate.questions.file import Question
     from polygraph.evaluate.reproduce.tables import Table
+    from polygraph.models import ChatModel
+    from polygraph.models.prices import Price
     from polygraph.workspace.index import Index
 
 _COSTS = ("calls", "prompt_tokens", "completion_tokens", "cost")
@@ -23,19 +25,25 @@ def estimate_table(
     settings: Any,
     trials: int,
     limit: int,
+    judge: str | None,
     as_json: bool,
 ) -> None:
     """Print what running a table would cost, stage by stage."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.reproduce.run import n_questions
+    from polygraph.models.open import open_chat
 
     n = n_questions(table, questions, limit)
     with _unopened(folder / "index", settings) as index:
+        chat = index.models.chat
+        judging = open_chat(settings, judge) if judge and chat is not None else chat
         rows = [
             *_index_and_answer_rows(index, table, corpus, questions, n),
-            *_judging_rows(table, questions, settings, trials, limit),
+            *_judging_rows(
+                table, questions, _price(judging, settings), _price(chat, settings), trials, limit
+            ),
         ]
-        has_model = index.models.chat is not None
+        has_model = chat is not None
     complete = has_model and not any(row[name] is None for row in rows for name in _COSTS)
     total = {name: _sum_known([row[name] for row in rows]) for name in _COSTS}
     if as_json:
@@ -52,21 +60,15 @@ def estimate_table(
     ]
     show.show_table(columns, listed, right=columns[1:])
     if has_model and total["cost"] is None:
-        show.err.print(
+        show.warn(
             f"note: the price of {settings.chat_model or 'the model'} is not known. Name it in the setting prices, or "
             "in POLYGRAPH_PRICES, to include costs",
-            style="yellow",
-            markup=False,
-            soft_wrap=True,
         )
-    show.out.print("no model was called; docs/study.md explains the formulas", style="dim", markup=False)
+    show.out.print("no model was called; docs/study.md explains the formulas", style="dim")
     if not has_model:
-        show.err.print(
+        show.warn(
             "note: no chat model is configured, so index and answers are estimated without one, but the run needs one. "
             "Set OPENAI_API_KEY or OPENAI_BASE_URL to include their calls",
-            style="yellow",
-            markup=False,
-            soft_wrap=True,
         )
 
 
@@ -74,13 +76,15 @@ def _index_and_answer_rows(
     index: "Index", table: "Table", corpus: Path, questions: "list[Question]", n: int
 ) -> "Iterator[dict[str, Any]]":
     """Yield the estimated cost of indexing, and of all answers by method."""
+    from polygraph.evaluate.records import method_of
+
     estimate = index.estimate(corpus, methods=list(table.presets))
     answers = estimate.questions
     if table.scope == "single":
         with _typical_document(corpus, questions) as document:
             answers = index.estimate(document, methods=list(table.presets)).questions
     for line in (*estimate.lines, *answers):
-        runs = sum(name.partition("#")[0] == line.method for name in table.methods)
+        runs = sum(method_of(name) == line.method for name in table.methods)
         times = n * runs if line.stage == "question" else 1
         tokens_in, tokens_out = line.prompt_tokens, line.completion_tokens
         known = line.calls is not None and tokens_in is not None and tokens_out is not None
@@ -93,22 +97,35 @@ def _index_and_answer_rows(
         }
 
 
-def _judging_rows(
-    table: "Table", questions: "list[Question]", settings: Any, trials: int, limit: int
-) -> "Iterator[dict[str, Any]]":
-    """Yield the estimated cost of questions, alignment and judges."""
-    from polygraph.evaluate.reproduce.run import judging_stages
-    from polygraph.models.prices import PRICES, Price
+def _price(model: "ChatModel | None", settings: Any) -> "Price | None":
+    """Return the price of a model; of none, that of the model that the settings name."""
+    from polygraph.models.open import prices_of
+    from polygraph.models.prices import price_of
+    from polygraph.models.retry import price_for
 
-    own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
-    price = {**PRICES, **own}.get(settings.chat_model)
+    prices = prices_of(settings)
+    return price_for(model, prices) if model is not None else price_of(settings.chat_model, prices)
+
+
+def _judging_rows(
+    table: "Table",
+    questions: "list[Question]",
+    judge_price: "Price | None",
+    price: "Price | None",
+    trials: int,
+    limit: int,
+) -> "Iterator[dict[str, Any]]":
+    """Yield the estimated cost of questions, alignment and judges; all but the judges use the model that answers."""
+    from polygraph.evaluate.reproduce.run import judging_stages
+
     for stage in judging_stages(table, questions, trials, limit):
+        paid = judge_price if stage.stage == "judge" else price
         yield {
             "stage": stage.stage,
             "calls": stage.calls,
             "prompt_tokens": stage.prompt_tokens,
             "completion_tokens": stage.completion_tokens,
-            "cost": price.cost(stage.prompt_tokens, stage.completion_tokens) if price else None,
+            "cost": paid.cost(stage.prompt_tokens, stage.completion_tokens) if paid else None,
         }
 
 

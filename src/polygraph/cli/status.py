@@ -5,7 +5,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.open_index import local_folder, open_index
+from polygraph.cli.open_index import local_folder, open_index, open_without_models
 from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
 from polygraph.errors import BadInput, IndexUnreadable
 
@@ -40,9 +40,7 @@ def methods(
     if url is None:
         usage = catalogue.usage_by_method(calls_of(place))
     else:
-        with open_index(
-            index, offline=True, embedder="hash", name_embedder="hash", reranker="none"
-        ) as opened:
+        with open_without_models(index) as opened:
             usage = catalogue.usage_by_method(opened.calls_place)
     if as_json:
         show.as_json(methods_json(names, usage))
@@ -65,8 +63,7 @@ def status(
     """Show what the index holds, missing layers, failures and costs."""
     from polygraph.cli.render import answer as show
 
-    # No model is needed: none is loaded, and no endpoint must be reachable.
-    with open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
+    with open_without_models(index) as opened:
         found = opened.status()
         listed = list(opened.snapshot().store.documents.headers()) if documents else []
     if as_json:
@@ -74,11 +71,11 @@ def status(
         return
     if failed:
         for f in found["failures"]:
-            show.out.print(f"{f['window']}: {f['status']}: {f['problem']}", markup=False)
+            show.out.print(f"{f['window']}: {f['status']}: {f['problem']}")
             if f["raw"]:
-                show.out.print(f["raw"], markup=False)
+                show.out.print(f["raw"])
         for u in found["unread"]:
-            show.out.print(f"{u['path']}: {u['reason']}", markup=False)
+            show.out.print(f"{u['path']}: {u['reason']}")
         if not found["failures"] and not found["unread"]:
             show.out.print("nothing failed: every file and every window was read")
         return
@@ -106,7 +103,7 @@ def batch(
 
     from polygraph.cli.render import answer as show
 
-    with open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
+    with open_without_models(index) as opened:
         calls = opened.models.calls
         found = calls.waiting()
         chosen = [f.file for f in found if file in (None, f.file, Path(f.file).name)]
@@ -151,7 +148,7 @@ def export(
         show.as_json({"output": str(output), "format": format, "files": counts})
         return
     show.show_table(("file", "records"), [(n, f"{k:,}") for n, k in counts.items()], right=("records",))
-    show.out.print(f"written to {output}", style="dim", markup=False)
+    show.out.print(f"written to {output}", style="dim")
 
 
 config_app = typer.Typer(invoke_without_command=True)
@@ -208,12 +205,14 @@ def trust(
         raise BadInput(f"there is no {FILE_NAME} in this folder or above. Name the file")
     more = trust_file(chosen, os.environ)
     names = ", ".join(sorted(more)) or "nothing that needs trust"
-    show.out.print(f"{chosen} is trusted until it changes; it sets {names}", markup=False)
+    show.out.print(f"{chosen} is trusted until it changes; it sets {names}")
 
 
 @app.command()
 def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
     """Check models, endpoint and index. Show how to fix what is wrong."""
+    from rich.text import Text
+
     from polygraph.cli.doctor import examine
     from polygraph.cli.render import answer as show
 
@@ -223,8 +222,8 @@ def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
     else:
         for c in checks:
             mark, style = {True: ("ok  ", "green"), False: ("FAIL", "red"), None: ("note", "yellow")}[c.ok]
-            show.out.print(f"[{style}]{mark}[/{style}] {c.name}: ", end="")
-            show.out.print(f"{c.finding}{f' — {c.fix}' if c.fix else ''}", markup=False)
+            fix = f" — {c.fix}" if c.fix else ""
+            show.out.print(Text.assemble((mark, style), f" {c.name}: {c.finding}{fix}"))
     if any(c.ok is False for c in checks):
         raise typer.Exit(1)
 
@@ -259,9 +258,7 @@ def _show_layers(found: dict[str, Any]) -> None:
     from polygraph.cli.render import answer as show
     from polygraph.text.prose import count_noun
 
-    show.out.print(
-        f"{found['index']}: {count_noun(found['documents'], 'document')}", style="bold", markup=False
-    )
+    show.out.print(f"{found['index']}: {count_noun(found['documents'], 'document')}", style="bold")
     show.show_table(
         ("layer", "state", "rows", "seconds"),
         [(n, v["state"], f"{v['rows']:,}", f"{v['seconds']:.1f}") for n, v in found["layers"].items()],
@@ -275,7 +272,7 @@ def _show_layers(found: dict[str, Any]) -> None:
     )
     by = [what for layer, what in made if found["layers"][layer]["state"] != "missing"]
     if by:
-        show.out.print("; ".join(by), style="dim", markup=False)
+        show.out.print("; ".join(by), style="dim")
 
 
 def _show_ledger(rows: list[dict[str, Any]]) -> None:
@@ -331,17 +328,15 @@ def _show_notes(found: dict[str, Any]) -> None:
     if waiting:
         show.out.print(f"{waiting:,} requests wait in batch files; see: polygraph batch", style="yellow")
     for note in found["notes"]:
-        show.out.print(f"note: {note}", style="yellow", markup=False)
+        show.out.print(f"note: {note}", style="yellow")
     if not_in_graph := show.not_in_graph(found["counts"]):
         show.out.print(
             f"{not_in_graph}; see: polygraph entities lost --index {found['index']}",
             style="yellow",
-            markup=False,
         )
     if n_unread := len(found["unread"]):
         were = "file was" if n_unread == 1 else "files were"
         show.out.print(
             f"{n_unread} {were} not read; see: polygraph status --failed --index {found['index']}",
             style="yellow",
-            markup=False,
         )

@@ -1,1 +1,1 @@
-"""Tuning a small reader on passages of an index: rows for training (`data`)."""
+"""A small reader, tuned on passages of an index: its rows (`data`), its training, and its comparison (`compare`)."""

@@ -8,6 +8,8 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.text.tokens import count_tokens
+
 Vectors: TypeAlias = NDArray[np.float32]
 TextKind: TypeAlias = Literal["query", "document", "name"]
 _MAX_EXPONENT = 700.0
@@ -43,6 +45,11 @@ class ChatRequest:
     time_limit_s: float | None = None
     """Seconds after which a `gguf:` model gives up with `TimeoutError`; no part of what determines the reply. Models at
     endpoints have limits of their own."""
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all messages, by `text.tokens`."""
+        return sum(count_tokens(message.content) for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,11 @@ def is_local(model: object) -> bool:
     return bool(getattr(model, "local", False))
 
 
+def price_for(model: Any, prices: Mapping[str, Price]) -> Price | None:
+    """Return the price of a model: nothing if it runs on this machine, None if it is not known."""
+    return FREE if is_local(model) else price_of(model.name, prices)
+
+
 class ImplausibleUsage(UserWarning):
     """An endpoint reports usage that cannot be true."""
 
@@ -285,7 +290,7 @@ class Sender:
         self.count(Usage(calls=n_calls, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=done.cost))
 
     def _price(self, model: Any) -> Price | None:
-        return FREE if is_local(model) else price_of(model.name, self._prices)
+        return price_for(model, self._prices)
 
     def estimates(self, model: Any) -> bool:
         """Return True if a cap applies to the model, so that its tokens must be estimated."""

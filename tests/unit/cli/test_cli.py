@@ -700,6 +700,19 @@ def test_nothing_that_comes_from_outside_reaches_the_terminal_as_a_control_seque
             assert not set(text) & {"\x1b", "\x07", "\x9b", "\u202e"}, command
 
 
+def test_names_that_look_like_markup_or_emoji_are_printed_as_they_are(call, tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    title = "[red] plans :key: [/red]"
+    text = f"---\ntitle: '{title}'\n---\nMara Quill built the Skerry Light in 1869.\n"
+    (folder / "light.md").write_text(text, encoding="utf-8")
+    (folder / "[bold].json").write_text("{", encoding="utf-8")
+    index = str(tmp_path / "x.index")
+    assert "[bold].json" in call("index", str(folder), "--index", index, "--for", "bm25").err
+    assert title in call("status", "--documents", "--index", index).out
+    assert title in call("ask", "Who built the Skerry Light?", "--index", index, "-m", "bm25").out
+
+
 def test_ctrl_c_says_what_is_kept(built, tmp_path):
     program = (
         "import sys; from polygraph.workspace.index import Index; from polygraph.cli import main\n"

@@ -126,7 +126,7 @@ def test_names_of_documents_and_models_cannot_control_the_terminal(tmp_path, mon
         def why(self, _):
             return (history,)
 
-    monkeypatch.setattr(entities, "open_index", lambda *_, **__: Opened())
+    monkeypatch.setattr(entities, "open_without_models", lambda *_, **__: Opened())
     found = RUN.invoke(app, ["entities", "why", "x"])
     assert "Mara [2J quill" in found.stdout
     assert "\x1b" not in found.stdout

@@ -245,9 +245,8 @@ def test_no_router_can_beat_the_oracle():
 def test_refusals_are_calibrated_on_null_and_answerable_questions():
     found = count_refusals([True] * 4 + [False] * 6, [True, True, True, False] + [True] + [False] * 5)
     assert (found.precision, found.recall) == (0.75, 0.75)
-    assert found.f1 == pytest.approx(0.75)
     never = count_refusals([False, False], [False, False])
-    assert (never.precision, never.recall, never.f1) == (None, None, None)
+    assert (never.precision, never.recall) == (None, None)
 
 
 def test_a_table_has_margins_over_questions_not_over_cells():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from polygraph.errors import UnusableReply
 from polygraph.evaluate.judging.judgements import Judgement, outcomes, verdicts_by_order
+from polygraph.evaluate.judging.judges import ChatPairJudge
 from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, judge_pairs
 from polygraph.evaluate.statistics.agreement import order_consistency
 from polygraph.evaluate.statistics.win_rates import win_rates
@@ -88,6 +89,12 @@ def test_a_judgement_survives_a_round_trip_through_json():
     assert Judgement.from_json(one.as_json()) == one
     with pytest.raises(ValueError, match="one score for each of 2"):
         Judgement.from_json({**one.as_json(), "scores": {"directness": [1.0]}})
+
+
+def test_equal_answers_tie_by_their_differences_without_a_call():
+    nothing = object()  # has no method that could be called
+    judge = ChatPairJudge(nothing, nothing, "differential")
+    assert set(judge("Why?", "Because.", "Because.", 0).scores.values()) == {(0.5, 0.5)}
 
 
 def test_the_same_method_twice_has_no_outcome():

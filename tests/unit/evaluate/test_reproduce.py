@@ -419,6 +419,29 @@ def test_a_dry_run_calls_no_model_and_writes_nothing(data, endpoint, tmp_path):
     assert min(priced) >= 0
 
 
+def test_a_dry_run_prices_the_judge_that_is_named(data, endpoint, tmp_path):
+    _, env = endpoint
+    words = ("fg-rag", "1", "--data", data, "--output", tmp_path / "out", "--limit", 5, "--dry-run")
+    same, other = (
+        {row["stage"]: row["cost"] for row in run_json(*words, *judge, env=env)["stages"]}
+        for judge in ((), ("--judge", "gpt-4o-2024-08-06"))
+    )
+    # gpt-4o costs 2.50 and 10 dollars for a million tokens, gpt-4o-mini 0.15 and 0.60.
+    assert other["judge"] == pytest.approx(same["judge"] * 2.5 / 0.15)
+    assert other["questions"] == same["questions"] > 0
+
+
+def test_a_dry_run_counts_the_answers_of_a_tuned_reader(data, endpoint, tmp_path):
+    _, env = endpoint
+    words = ("graft", "4", "--data", data, "--output", tmp_path / "out", "--dry-run")
+    plain, tuned = (
+        {row["stage"]: row["calls"] for row in run_json(*words, *more, env=env)["stages"]}
+        for more in ((), ("--tuned-model", "tuned"))
+    )
+    assert plain["answers, naive:graft"] == 3
+    assert tuned["answers, naive:graft"] == 6
+
+
 @pytest.mark.slow
 def test_a_total_of_unknown_costs_is_unknown_and_not_zero(data, endpoint, tmp_path):
     _, env = endpoint

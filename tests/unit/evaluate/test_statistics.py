@@ -14,12 +14,11 @@ from polygraph.errors import MissingExtra
 from polygraph.evaluate.metrics import rouge_bleu as overlap
 from polygraph.evaluate.statistics.agreement import (
     cohen_kappa,
-    fleiss_kappa,
     krippendorff_alpha,
     order_consistency,
 )
 from polygraph.evaluate.statistics.bradley_terry import Duel, bradley_terry
-from polygraph.evaluate.statistics.paired_tests import all_paired_tests, paired_test
+from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import power_analysis
 from polygraph.evaluate.statistics.win_rates import box_statistics, win_rates
 
@@ -87,18 +86,6 @@ def test_swapping_the_methods_changes_the_sign_and_keeps_p():
     assert one.rank_biserial == pytest.approx(-other.rank_biserial)
 
 
-def test_all_pairs_are_corrected_together():
-    source = rng(2)
-    scores = {
-        name: (source.random(50) + shift).tolist() for name, shift in (("a", 0), ("b", 0.3), ("c", 0.31))
-    }
-    found = all_paired_tests(scores)
-    assert list(found) == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert all(adjusted >= test.p for test, adjusted in found.values())
-    with pytest.raises(ValueError, match="not pairs"):
-        paired_test([1.0], [1.0, 2.0])
-
-
 def test_the_power_statement_names_the_gap_and_the_questions_needed():
     found = power_analysis(0.26, 150, gap=0.03)
     assert found.detectable == pytest.approx(2.8 * 0.26 / 150**0.5, rel=0.02)
@@ -122,18 +109,6 @@ def test_cohens_kappa_is_that_of_its_worked_example():
     assert np.isnan(cohen_kappa(["a", "a"], ["a", "a"]))
 
 
-def test_fleiss_kappa_is_that_of_its_worked_example():
-    # The table of Fleiss (1971) as it is often quoted: 10 items, 14 raters, 5 categories, kappa 0.210.
-    table = [
-        [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
-        [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
-    ]  # fmt: skip
-    verdicts = [[str(c) for c, n in enumerate(row) for _ in range(n)] for row in table]
-    assert fleiss_kappa(verdicts) == pytest.approx(0.210, abs=0.001)
-    with pytest.raises(ValueError, match="krippendorff"):
-        fleiss_kappa([["a", "b"], ["a"]])
-
-
 def test_krippendorffs_alpha_is_that_of_his_example_with_missing_values():
     # Krippendorff (2011), "Computing Krippendorff's alpha-reliability", four observers and twelve units.
     x = None
@@ -145,15 +120,12 @@ def test_krippendorffs_alpha_is_that_of_his_example_with_missing_values():
     ]
     items = list(zip(*observers, strict=True))
     assert krippendorff_alpha(items) == pytest.approx(0.743, abs=0.001)
-    assert krippendorff_alpha(items, scale="interval") == pytest.approx(0.849, abs=0.001)
 
 
 def test_order_consistency_detects_a_judge_that_prefers_the_first_position():
     # Four pairs in both orders: twice the first position won both times.
     found = order_consistency(["a", "a", "b", "tie"], ["b", "b", "b", "tie"])
     assert (found.rate, found.position_bias) == (0.5, 0.5)
-    low, high = found.interval()
-    assert low < 0.5 < high
     assert order_consistency([], []).rate is None
 
 

@@ -233,7 +233,6 @@ def test_the_type_of_a_model_is_trusted_and_that_of_a_parser_is_not():
     assert noun_of(harrow, "Harrow", trusted=True) == "ship"
     assert noun_of(harrow, "Harrow", trusted=False) == ""
     assert noun_of(entity("Jack Hill", "place"), "Jack Hill", trusted=False) == ""
-    assert noun_of(entity("Halcyon", "person"), "Halcyon", trusted=False, before="brig") == "ship"
 
 
 def test_every_answer_stands_in_a_quote_and_every_quote_in_its_passage(small_index):

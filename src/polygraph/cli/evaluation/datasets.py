@@ -27,8 +27,8 @@ def datasets(as_json: JsonOption = False) -> None:
         return
     for row in rows:
         show.out.print(f"{row['name']}: {row['title']} ({row['citation']}; {row['revision']})", style="bold")
-        show.out.print(f"  {row['gold']}; {row['licence']}", markup=False)
-        show.out.print(f"  {row['form']}", style="dim", markup=False)
+        show.out.print(f"  {row['gold']}; {row['licence']}")
+        show.out.print(f"  {row['form']}", style="dim")
 
 
 @app.command()
@@ -62,10 +62,9 @@ def convert(
     show.out.print(
         f"{count_noun(found.documents, 'document')}, {count_noun(found.questions, 'question')}{null}, written to "
         f"{found.folder}",
-        markup=False,
     )
     for command in _next_commands(found):
-        show.out.print(command, markup=False, soft_wrap=True)
+        show.out.print(command, soft_wrap=True)
 
 
 def _next_commands(found: "ConversionResult") -> list[str]:

@@ -109,4 +109,4 @@ def count_judge_calls(
     if not named:
         notes.insert(0, "no chat model is configured; the calls are those of one judge")
     for note in notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+        show.warn(f"note: {note}")

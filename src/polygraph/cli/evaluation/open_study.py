@@ -65,4 +65,4 @@ def show_result(as_json: bool, values: dict[str, Any]) -> None:
     for key, value in values.items():
         shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
         shown = ", ".join(shown) if isinstance(shown, list) else shown
-        show.out.print(f"{key.replace('_', ' ')}: {shown}", markup=False, soft_wrap=True)
+        show.out.print(f"{key.replace('_', ' ')}: {shown}", soft_wrap=True)

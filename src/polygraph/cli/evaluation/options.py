@@ -1,7 +1,7 @@
 """Options of the commands of the evaluation, and the parsing of names of methods and their instances."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Literal, Optional, TypeAlias
 
 import typer
 
@@ -74,8 +74,11 @@ JudgeOption = Annotated[
     Optional[str],
     typer.Option("--judge", metavar="MODEL,...", help="Models that judge; default: the model that answers."),
 ]
+Protocol: TypeAlias = Literal[
+    "unbiased", "lightrag", "fg-rag", "rag-vs-graphrag", "benchmark-qed", "differential", "listwise"
+]
 ProtocolOption = Annotated[
-    Literal["unbiased", "lightrag", "fg-rag", "rag-vs-graphrag", "benchmark-qed", "differential", "listwise"],
+    Protocol,
     typer.Option("--protocol", help="How answers are judged; protocols of other papers are for comparison."),
 ]
 TrialsOption = Annotated[

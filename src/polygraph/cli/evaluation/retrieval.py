@@ -164,9 +164,9 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     _show_confusions(found, best)
     show.out.print()
     for sentence in found.conclusions:
-        show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
+        show.out.print(f"- {sentence}", soft_wrap=True)
     for note in found.notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+        show.warn(f"note: {note}")
 
 
 def _show_costs(found: "RetrievalReport") -> None:

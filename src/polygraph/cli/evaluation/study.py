@@ -26,6 +26,7 @@ from polygraph.cli.evaluation.options import (
     OutputOption,
     OwnOption,
     PerDocumentOption,
+    Protocol,
     ProtocolOption,
     RepeatsOption,
     SeedOption,
@@ -249,16 +250,7 @@ def report(
     output: OutputOption,
     index: IndexOption = None,
     protocol: Annotated[
-        Literal[
-            "unbiased",
-            "lightrag",
-            "fg-rag",
-            "rag-vs-graphrag",
-            "benchmark-qed",
-            "differential",
-            "listwise",
-            "people",
-        ],
+        Literal[Protocol, "people"],
         typer.Option("--protocol", help="Use judgements by this protocol; people: ratings from sheets."),
     ] = "unbiased",
     title: Annotated[str, typer.Option("--title", help="Title of the page.")] = "Which method to trust",
@@ -279,10 +271,10 @@ def report(
         show.as_json(json_report(found))
         return
     for sentence in found.conclusions:
-        show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
+        show.out.print(f"- {sentence}", soft_wrap=True)
     for note in found.findings.notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
-    show.out.print(f"report: {study.report_file(protocol)}", markup=False, soft_wrap=True)
+        show.warn(f"note: {note}")
+    show.out.print(f"report: {study.report_file(protocol)}", soft_wrap=True)
 
 
 # --- parts --------------------------------------------------------------------------------------------
@@ -298,7 +290,7 @@ def _questions(study: "Experiment", kind: Any, n: int, seed: int, own: Path | No
     if n < 1:
         raise BadInput(f"-n {n} asks for no questions. Give at least 1")
     for note in study.generate_questions(kind, n=n, seed=seed).notes:
-        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+        show.warn(f"note: {note}")
 
 
 def _answer(

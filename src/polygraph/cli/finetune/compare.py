@@ -81,9 +81,9 @@ def compare(
         show.as_json(report_json(found, training))
         return
     for sentence in conclusions(found):
-        show.out.print(sentence, markup=False, soft_wrap=True)
-    show.out.print(f"{found.separation.sentence}", markup=False, soft_wrap=True)
-    show.out.print(f"written to {output / 'compare.md'}", markup=False, soft_wrap=True)
+        show.out.print(sentence, soft_wrap=True)
+    show.out.print(f"{found.separation.sentence}", soft_wrap=True)
+    show.out.print(f"written to {output / 'compare.md'}", soft_wrap=True)
 
 
 def _compare(

@@ -97,7 +97,6 @@ def data(
     from polygraph.finetune.data.build import DataOptions, make_rows
     from polygraph.finetune.data.export import check_output, write_rows
     from polygraph.finetune.data.presets import preset_with
-    from polygraph.store.snapshot import Snapshot
 
     composition = preset_with(
         preset,
@@ -119,17 +118,10 @@ def data(
     with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
         _check_models(opened.models, options.questions, reasoning)
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
-            snapshot = Snapshot(opened.folder, metadata_of(where))
-            try:
-                rows = make_rows(snapshot, opened.models, options, bars)
-                settings: dict[str, Json] = {
-                    "preset": preset,
-                    **options.as_json(),
-                    "where": {**snapshot.scope},
-                }
-                manifest = write_rows(output, rows, settings, snapshot)
-            finally:
-                snapshot.close()
+            snapshot = opened.snapshot(metadata_of(where))
+            rows = make_rows(snapshot, opened.models, options, bars)
+            settings: dict[str, Json] = {"preset": preset, **options.as_json(), "where": {**snapshot.scope}}
+            manifest = write_rows(output, rows, settings, snapshot)
     _show(manifest, output, as_json)
 
 
@@ -166,15 +158,14 @@ def _show(manifest: dict[str, Any], output: Path, as_json: bool) -> None:
         show.as_json({"output": str(output), "counts": counts, "notes": manifest["notes"]})
         return
     for note in manifest["notes"]:
-        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+        show.warn(f"note: {note}")
     for name, part in (("train", train), ("held out", held_out)):
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in part["kinds"].items())
         refusals = count_noun(part["refusals"], "refusal")
         show.out.print(
             f"{name}: {count_noun(part['rows'], 'row')} ({kinds or 'none'}), {refusals}",
-            markup=False,
             soft_wrap=True,
         )
     if dropped := sum(counts["dropped"].values()):
-        show.out.print(f"{count_noun(dropped, 'question')} dropped; reasons in the report", markup=False)
-    show.out.print(f"written to {output}", markup=False, soft_wrap=True)
+        show.out.print(f"{count_noun(dropped, 'question')} dropped; reasons in the report")
+    show.out.print(f"written to {output}", soft_wrap=True)

@@ -133,7 +133,7 @@ def _show_progress(progress: "Progress") -> None:
         parts += _measured(progress.held_out)
     if progress.seconds_left is not None:
         parts.append(f"about {duration(progress.seconds_left)} left")
-    err.print("; ".join(parts), markup=False)
+    err.print("; ".join(parts))
 
 
 def _measured(found: "Measurement") -> list[str]:
@@ -142,9 +142,9 @@ def _measured(found: "Measurement") -> list[str]:
 
 
 def _show_note(note: str) -> None:
-    from polygraph.cli.render.answer import err
+    from polygraph.cli.render.answer import warn
 
-    err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+    warn(f"note: {note}")
 
 
 def _show_estimate(found: "TrainingEstimate", as_json: bool) -> None:
@@ -154,7 +154,7 @@ def _show_estimate(found: "TrainingEstimate", as_json: bool) -> None:
         show.as_json(found.as_json())
         return
     for name, value in found.lines():
-        show.out.print(f"{name:<18} {value}", markup=False, soft_wrap=True)
+        show.out.print(f"{name:<18} {value}", soft_wrap=True)
     for note in found.notes:
         _show_note(note)
 
@@ -168,22 +168,19 @@ def _show_trained(found: "Trained", as_json: bool) -> None:
         show.as_json({"output": str(found.folder), **report})
         return
     if found.earlier:
-        show.out.print("trained already; nothing was trained", markup=False)
+        show.out.print("trained already; nothing was trained")
     losses = report["held_out_losses"]
     best = next((each["loss"] for each in losses if each["step"] == report["best_step"]), None)
     if best is not None:
         show.out.print(
             f"held-out loss {losses[0]['loss']:.3f} before training, {best:.3f} after step {report['best_step']:,}",
-            markup=False,
         )
     show.out.print(
         f"{report['steps']:,} steps, {report['tokens']:,} tokens, {duration(report['seconds'])}",
-        markup=False,
     )
-    show.out.print(f"written to {found.folder}", markup=False, soft_wrap=True)
+    show.out.print(f"written to {found.folder}", soft_wrap=True)
     if found.gguf is not None:
         show.out.print(
             f"use it with a gguf: model: polygraph ask --adapter {found.folder} ...",
-            markup=False,
             soft_wrap=True,
         )

@@ -5,11 +5,11 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -31,10 +31,12 @@ class SafeConsole(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
+# Text is printed as it is: a document may be called `[bold]`, or `:key:`.
+_console = partial(SafeConsole, highlight=False, markup=False, emoji=False)
 # Output to a file or pipe is not wrapped.
-out = SafeConsole(highlight=False, soft_wrap=not sys.stdout.isatty())
-err = SafeConsole(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
-_unbounded = SafeConsole(highlight=False, width=10_000)
+out = _console(soft_wrap=not sys.stdout.isatty())
+err = _console(stderr=True, soft_wrap=not sys.stderr.isatty())
+_unbounded = _console(width=10_000)
 
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters that JSON leaves as they are, changes of direction, and halves of surrogate pairs."""
@@ -46,6 +48,11 @@ def as_json(value: Any) -> None:
     """Print one JSON value on standard output; what a terminal could obey, or cannot show, is escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
     print(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
+
+
+def warn(text: str) -> None:
+    """Print a note or a warning on standard error; it is not wrapped, so that commands in it can be copied."""
+    err.print(text, style="yellow", soft_wrap=True)
 
 
 def setting(value: Any) -> Any:
@@ -132,7 +139,7 @@ def show_table(
             column, justify="right" if column in right else "left", overflow="fold", no_wrap=n == 0
         )
     for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*map(str, row))
     (out if out.is_terminal else _unbounded).print(table)
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -32,7 +31,7 @@ def show_compared(found: Sequence[Answer]) -> None:
     first: dict[str, str] = {}
     for name, a in zip(names, found, strict=True):
         earlier = first.setdefault(_MARKS.sub("", a.text), name)
-        table.add_row(escape(name), _answer(a, "" if earlier == name else earlier))
+        table.add_row(name, _answer(a, "" if earlier == name else earlier))
     out.print(table)
     _show_costs(found, names, held)
     _show_overlap(found, held)
@@ -65,7 +64,7 @@ def _show_costs(found: Sequence[Answer], names: Sequence[str], held: Sequence[Sh
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     for name, row in zip(names, zip(*columns.values(), strict=True), strict=True):
-        table.add_row(escape(name), *row)
+        table.add_row(name, *row)
     out.print(table)
     lines = ["found: passages behind the evidence; alone: those that no other method found"]
     if any(a.usage.cached_calls for a in found):

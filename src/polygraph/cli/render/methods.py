@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields
 
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -60,7 +59,7 @@ def show_list(usage: Mapping[str, QuestionUsage]) -> None:
         cells += [f"{usage[name].calls / usage[name].n:.1f}" if name in usage else "–"] if usage else []
         cells += [about.summary if about.summary != above else "as above"]
         cells += [about.source] if out.width >= _WIDE else []
-        table.add_row(*map(escape, cells))
+        table.add_row(*cells)
         above = about.summary
     out.print(table)
     n = len(METHODS) - len(bases)

@@ -35,11 +35,11 @@ def list_tables(as_json: bool) -> None:
         )
         return
     for t in TABLES:
-        answer.out.print(f"{t.paper} {t.name}: {t.title}", style="bold", markup=False, soft_wrap=True)
+        answer.out.print(f"{t.paper} {t.name}: {t.title}", style="bold", soft_wrap=True)
         known = any(v is not None for rows in t.numbers.values() for values in rows.values() for v in values)
         picture = f"; {'some ' if known else ''}numbers only in a chart" if t.pictured else ""
-        answer.out.print(f"  {t.place}{picture}; {t.data}", style="dim", markup=False, soft_wrap=True)
-    answer.out.print("polygraph reproduce PAPER TABLE --data DIR --dry-run", markup=False, soft_wrap=True)
+        answer.out.print(f"  {t.place}{picture}; {t.data}", style="dim", soft_wrap=True)
+    answer.out.print("polygraph reproduce PAPER TABLE --data DIR --dry-run", soft_wrap=True)
 
 
 def show_values(table: "Table", figures: "list[TableValue]", chat: str, bert: bool, as_json: bool) -> None:
@@ -77,10 +77,10 @@ def show_values(table: "Table", figures: "list[TableValue]", chat: str, bert: bo
     if table.judging is not None:
         reference = table.judging.reference
         title += f" ({reference} against each)" if reference else " (every pair; rates of the first)"
-    answer.out.print(title, style="bold", markup=False, soft_wrap=True)
+    answer.out.print(title, style="bold", soft_wrap=True)
     answer.show_table(head, rows, right=head[3:])
     for sentence in (*_remarks(table, bert), *table.differs):
-        answer.err.print(f"note: {sentence}", style="yellow", markup=False, soft_wrap=True)
+        answer.warn(f"note: {sentence}")
 
 
 def _remarks(table: "Table", bert: bool) -> "Iterator[str]":

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from polygraph.evaluate.judging.judgements import Judgement, outcomes
+from polygraph.evaluate.judging.judgements import Judgement, judgements_by_pair, outcomes
 from polygraph.evaluate.judging.pairwise import judges_both_orders
 from polygraph.evaluate.statistics.agreement import Verdict, cohen_kappa, krippendorff_alpha
 
 Item = tuple[str, str, str]
 """Question and two methods, in alphabetical order."""
-_CODES: dict[Verdict, float] = {"a": 1.0, "tie": 0.0, "b": -1.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +76,7 @@ def judge_agreement(judgements: Sequence[Judgement]) -> JudgeAgreement | None:
     if not pairs:
         return None
     items = sorted({item for by_item in verdicts.values() for item in by_item})
-    alpha = krippendorff_alpha(
-        [
-            [_CODES[by_item[item]] if item in by_item else None for by_item in verdicts.values()]
-            for item in items
-        ]
-    )
+    alpha = krippendorff_alpha([[by_item.get(item) for by_item in verdicts.values()] for item in items])
     return JudgeAgreement(
         pairs=tuple(pairs), alpha=None if math.isnan(alpha) else alpha, sentence=_sentence(pairs, alpha)
     )
@@ -90,11 +84,11 @@ def judge_agreement(judgements: Sequence[Judgement]) -> JudgeAgreement | None:
 
 def _verdicts(judgements: Sequence[Judgement], protocol: str) -> dict[Item, Verdict]:
     """Return the verdict of one judge on each item: the winner of more trials."""
-    methods = sorted({m for one in judgements for m in one.methods})
     found: dict[Item, Verdict] = {}
-    for a, b in combinations(methods, 2):
+    for pair, compared in judgements_by_pair(judgements).items():
+        a, b = sorted(pair)
         lead: dict[str, int] = {}
-        for outcome in outcomes(judgements, a, b, balanced=judges_both_orders(protocol)):
+        for outcome in outcomes(compared, a, b, balanced=judges_both_orders(protocol)):
             verdict = outcome.verdict()
             lead[outcome.question] = lead.get(outcome.question, 0) + (verdict == "a") - (verdict == "b")
         for question, n in lead.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Protocol, TypeVar
 
 from polygraph.errors import UnusableReply
@@ -116,6 +117,15 @@ class Outcome:
         """Mean score of a less that of b, per judgement and aspect: 1 is one point of the scale."""
         a, b = self.total
         return (a - b) / (self.n_judgements * len(self.totals)) if self.totals else 0.0
+
+
+def judgements_by_pair(judgements: Iterable[Judgement]) -> dict[frozenset[str], list[Judgement]]:
+    """Group judgements by the two methods that they compare; a listwise one belongs to several pairs."""
+    found: dict[frozenset[str], list[Judgement]] = {}
+    for one in judgements:
+        for pair in combinations(dict.fromkeys(one.methods), 2):
+            found.setdefault(frozenset(pair), []).append(one)
+    return found
 
 
 def outcomes(judgements: Iterable[Judgement], a: str, b: str, *, balanced: bool = True) -> list[Outcome]:

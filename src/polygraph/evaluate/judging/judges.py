@@ -76,12 +76,15 @@ class ChatPairJudge:
 
     def _differential(self, question: str, first: str, second: str, sample: int) -> JudgeReply:
         """Judge only the statements unique to one answer (benchmark-qed); without any, the result is a tie."""
+        tie = JudgeReply(dict.fromkeys(_UNIQUE, (0.5, 0.5)))
+        if first == second:
+            return tie
         # Sorted, so that both orders share one call.
         low, high = sorted((first, second))
         found = find_differences(question, low, high, self._chat, self._calls)
         unique = {low: found.only_first, high: found.only_second}
-        if first == second or not (found.only_first or found.only_second):
-            return JudgeReply(dict.fromkeys(_UNIQUE, (0.5, 0.5)))
+        if not (found.only_first or found.only_second):
+            return tie
         return choose_winner(
             question,
             _listed(unique[first]),

@@ -8,7 +8,7 @@ measured: in points of the win rate between equal answers (arXiv:2506.06331, fig
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import erf, sqrt
+from math import sqrt
 from statistics import NormalDist
 from typing import TypeVar
 
@@ -37,15 +37,6 @@ def lead_of_points(points: float) -> float:
     0.674
     """
     return NormalDist().inv_cdf((1 + points / 100) / 2)
-
-
-def points_of_lead(lead: float) -> float:
-    """Return the win rate less the loss rate, in points, of a lead; the inverse of `lead_of_points`.
-
-    >>> round(points_of_lead(0.674))
-    50
-    """
-    return 100 * erf(lead / sqrt(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -27,7 +28,7 @@ from polygraph.evaluate.statistics.intervals import (
     share_intervals,
 )
 from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
-from polygraph.evaluate.statistics.paired_tests import all_paired_tests
+from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.models import Models
 from polygraph.models.retry import is_local
 
@@ -254,17 +255,24 @@ def _metric_scores(name: str, values: Mapping[str, Sequence[float]], note: str, 
     means = mean_intervals(table)
     tests: list[MetricTest] = []
     if name in _TESTED and len(methods) > 1:
-        tested = all_paired_tests(values)
-        column = {m: i for i, m in enumerate(methods)}
-        differences = np.stack([table[:, column[a]] - table[:, column[b]] for a, b in tested], axis=1)
+        pairs = list(combinations(methods, 2))
+        differences = np.stack(
+            [np.subtract(values[a], values[b], dtype=np.float64) for a, b in pairs], axis=1
+        )
         # Differences of rescaled values may exceed 1.
         bound = max(1.0, float(np.abs(differences).max(initial=0.0)))
         paired = paired_means(differences, np.random.default_rng(seed), bound=bound)
         p_values = [each.p for each in paired]
         tests = [
-            MetricTest(a=a, b=b, difference=each.interval(level), p=p, effect=test.effect)
-            for ((a, b), (test, _)), each, p, level in zip(
-                tested.items(), paired, holm(p_values), holm_levels(p_values), strict=True
+            MetricTest(
+                a=a,
+                b=b,
+                difference=each.interval(level),
+                p=p,
+                effect=paired_test(values[a], values[b]).effect,
+            )
+            for (a, b), each, p, level in zip(
+                pairs, paired, holm(p_values), holm_levels(p_values), strict=True
             )
         ]
     return MetricScores(

@@ -25,14 +25,6 @@ class Refusals:
         """Share of the null questions that were refused; None without null questions."""
         return _share(self.refused_null, self.refused_null + self.answered_null)
 
-    @property
-    def f1(self) -> float | None:
-        """Harmonic mean of precision and recall; None if either is."""
-        if self.precision is None or self.recall is None:
-            return None
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
-
 
 def count_refusals(null: Sequence[bool], refused: Sequence[bool]) -> Refusals:
     """Count refusals by whether the question should have been refused.

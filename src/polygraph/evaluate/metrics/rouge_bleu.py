@@ -12,11 +12,11 @@ from polygraph.evaluate.metrics.answer_match import PRF
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeL")
 _MAX_CHARACTERS = 200_000
 """Characters of a text that are compared."""
-# A word, or one character of a script without spaces.
-_TOKEN = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\\W_]+"
-)
-_WIDE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_TOKENIZER = "13a"
+"""Of sacrebleu, for languages that separate words by spaces."""
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
+"""A word, or one character of a script without spaces."""
 
 
 class _Tokenizer:
@@ -27,8 +27,8 @@ class _Tokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """Split a text into tokens."""
-        pieces = (_WIDE.sub(r" \g<0> ", found) for found in _TOKEN.findall(text.lower()[:_MAX_CHARACTERS]))
-        return [token for piece in pieces for token in piece.split()]
+        found: list[str] = _TOKEN.findall(text.lower()[:_MAX_CHARACTERS])
+        return found
 
 
 def rouge(prediction: str, references: Sequence[str]) -> dict[str, PRF]:
@@ -62,13 +62,12 @@ class Bleu:
     """Signature of the corpus score by sacrebleu: tokens, smoothing, version."""
 
 
-def bleu(predictions: Sequence[str], references: Sequence[Sequence[str]], *, tokenize: str = "13a") -> Bleu:
+def bleu(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
     """Compute BLEU (Papineni et al., 2002) up to 4-grams with exponential smoothing, by sacrebleu (Post, 2018).
 
     Args:
         predictions: one per question.
         references: one or more per prediction.
-        tokenize: sacrebleu's tokenizer: ``13a`` for European languages, ``zh`` for Chinese.
 
     Raises:
         MissingExtra: without the extra `eval`.
@@ -79,13 +78,13 @@ def bleu(predictions: Sequence[str], references: Sequence[Sequence[str]], *, tok
             f"{len(predictions)} predictions need as many lists of references, none of them empty"
         )
     BLEU = import_optional("sacrebleu.metrics.bleu", "BLEU").BLEU
-    whole = BLEU(tokenize=tokenize)
+    whole = BLEU(tokenize=_TOKENIZER)
     # sacrebleu takes one list per reference position; a prediction with fewer references has None there.
     most = max(map(len, references))
     columns: Any = [[some[i] if i < len(some) else None for some in references] for i in range(most)]
     corpus = whole.corpus_score([p[:_MAX_CHARACTERS] for p in predictions], columns)
     # Without effective order, a sentence of three words has no 4-gram and scores 0.
-    single = BLEU(tokenize=tokenize, effective_order=True)
+    single = BLEU(tokenize=_TOKENIZER, effective_order=True)
     scores = [
         single.sentence_score(p[:_MAX_CHARACTERS], list(some)).score / 100
         for p, some in zip(predictions, references, strict=True)

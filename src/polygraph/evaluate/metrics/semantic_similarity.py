@@ -10,6 +10,8 @@ from polygraph.models import Models
 
 _MAX_CHARACTERS = 200_000
 """Characters of a text that are compared."""
+_BERT_MODEL, _BERT_LAYER = "roberta-large", 17
+"""The library's choice for English."""
 
 
 def semantic_similarity(
@@ -68,10 +70,7 @@ def bert_score(
     predictions: Sequence[str],
     references: Sequence[Sequence[str]],
     *,
-    model: str = "roberta-large",
-    layer: int = 17,
     rescale: bool = False,
-    language: str = "en",
 ) -> BertScore:
     """Compute BERTScore (Zhang et al., 2020) without idf, for the best of several references.
 
@@ -80,10 +79,7 @@ def bert_score(
     Args:
         predictions: one per question.
         references: at least one per prediction.
-        model: name of the model, or its folder.
-        layer: layer whose vectors are compared.
         rescale: by the baseline that the library ships for the model.
-        language: of the baseline.
 
     Raises:
         BadInput: if the package bert-score is not installed, or its model is neither on this machine nor downloadable.
@@ -95,10 +91,10 @@ def bert_score(
         (p, r, f), signature = score(
             list(predictions),
             [list(some) for some in references],
-            model_type=model,
-            num_layers=layer,
+            model_type=_BERT_MODEL,
+            num_layers=_BERT_LAYER,
             idf=False,
-            lang=language,
+            lang="en",
             rescale_with_baseline=rescale,
             return_hash=True,
         )
@@ -106,8 +102,8 @@ def bert_score(
         # transformers and its downloader raise OSError without a network, and for an unknown name.
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise BadInput(
-            f"the model {model} of BERTScore is not on this machine and could not be downloaded: {reason}. Download it "
-            "once into the cache of Hugging Face (HF_HOME), or leave BERTScore out"
+            f"the model {_BERT_MODEL} of BERTScore is not on this machine and could not be downloaded: {reason}. "
+            "Download it once into the cache of Hugging Face (HF_HOME), or leave BERTScore out"
         ) from problem
     scores = (PRF(float(a), float(b), float(c)) for a, b, c in zip(p, r, f, strict=True))
     return BertScore(scores=tuple(scores), signature=str(signature))

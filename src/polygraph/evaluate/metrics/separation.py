@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PERMUTATIONS = 999
+"""The smallest p is ``1 / (PERMUTATIONS + 1)``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,6 @@ def separation(
     blocks: Sequence[Hashable],
     *,
     seed: int = 0,
-    permutations: int = PERMUTATIONS,
 ) -> Separation:
     """Measure how much of the variance of vectors their groups explain (PERMANOVA, Anderson 2001).
 
@@ -48,7 +48,6 @@ def separation(
         groups: of each vector.
         blocks: of each vector.
         seed: of the permutations.
-        permutations: number of them; the smallest p is ``1 / (permutations + 1)``.
 
     Returns:
         A share of 0 and a p of 1 if all vectors of a block are equal.
@@ -77,7 +76,7 @@ def separation(
     observed = share(group)
     rng = np.random.default_rng(seed)
     by_chance = []
-    for _ in range(permutations):
+    for _ in range(PERMUTATIONS):
         labels = group.copy()
         for rows in members:
             labels[rows] = rng.permutation(labels[rows])
@@ -87,5 +86,5 @@ def separation(
     return Separation(
         share=round(observed, 6),
         expected=round(float(np.mean(by_chance)), 6),
-        p=(as_far + 1) / (permutations + 1),
+        p=(as_far + 1) / (PERMUTATIONS + 1),
     )

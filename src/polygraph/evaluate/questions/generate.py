@@ -48,6 +48,10 @@ _SAMPLES_PER_QUESTION = 4
 _PIECE_TOKENS = 1_000
 """Of the beginning and of the end of a document (LightRAG)."""
 _DESCRIPTION_TOKENS = 100_000
+_TEMPERATURE = 0.7
+"""Of grounded questions."""
+SUMMARY_QUESTIONS = 125
+"""Of 5 users with 5 tasks, 5 questions each (LightRAG)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,6 @@ def grounded_questions(
     levels: Sequence[Level] = LEVELS,
     hops: int = HOPS,
     seed: int = 0,
-    temperature: float = 0.7,
     on_done: Callable[[int, int], None] = lambda *_: None,
 ) -> GeneratedQuestions:
     """Generate questions at the levels of node, edge and subgraph.
@@ -81,7 +84,6 @@ def grounded_questions(
         levels: in this order.
         hops: distinct entities in the random walk of a subgraph.
         seed: of all sampling.
-        temperature: of the generator.
         on_done: called after each question with questions done and wanted.
 
     Raises:
@@ -102,7 +104,7 @@ def grounded_questions(
             if not batch:
                 break
             tried += len(batch)
-            asked = models.calls.map(lambda sample: _ask(sample, chat, models, temperature), batch)
+            asked = models.calls.map(lambda sample: _ask(sample, chat, models), batch)
             for question in asked:
                 words = frozenset(content_stems(question.question)) if question else frozenset()
                 if question is None or words in seen:
@@ -122,15 +124,7 @@ def grounded_questions(
     return GeneratedQuestions(questions=tuple(found), notes=tuple(notes))
 
 
-def summary_questions(
-    index: Snapshot,
-    models: Models,
-    *,
-    n_users: int = 5,
-    n_tasks: int = 5,
-    n_questions: int = 5,
-    temperature: float = 0.0,
-) -> GeneratedQuestions:
+def summary_questions(index: Snapshot, models: Models) -> GeneratedQuestions:
     """Generate questions from a description of the collection: one call for users and tasks, and one per user.
 
     Raises:
@@ -138,16 +132,7 @@ def summary_questions(
         UnusableReply: if the model does not give exactly the requested number, even after the repair round.
     """
     chat = require_generator(models)
-    description = describe_collection(index)
-    generated = generate_user_questions(
-        description,
-        chat,
-        models.calls,
-        n_users=n_users,
-        n_tasks=n_tasks,
-        n_questions=n_questions,
-        temperature=temperature,
-    )
+    generated = generate_user_questions(describe_collection(index), chat, models.calls)
     questions = [
         Question(
             id=f"summary-{n:03d}",
@@ -157,27 +142,26 @@ def summary_questions(
         )
         for n, q in enumerate(generated, 1)
     ]
-    wanted = n_users * n_tasks * n_questions
-    notes = [f"{len(questions)} of {wanted} questions: several users ask the same"]
+    notes = [f"{len(questions)} of {SUMMARY_QUESTIONS} questions: several users ask the same"]
     return GeneratedQuestions(
-        questions=tuple(questions), notes=tuple(notes if len(questions) < wanted else ())
+        questions=tuple(questions), notes=tuple(notes if len(questions) < SUMMARY_QUESTIONS else ())
     )
 
 
-def describe_collection(index: Snapshot, *, max_tokens: int = _DESCRIPTION_TOKENS) -> str:
-    """Return beginnings and ends of the documents in the order of their ids, an equal share of `max_tokens` each."""
+def describe_collection(index: Snapshot) -> str:
+    """Return beginnings and ends of the documents in the order of their ids, an equal share of 100,000 tokens each."""
     ids = [
         i
         for i, _, _ in index.store.documents.headers()
         if index.documents_allowed is None or i in index.documents_allowed
     ]
-    share = min(2 * _PIECE_TOKENS, max_tokens // max(len(ids), 1))
+    share = min(2 * _PIECE_TOKENS, _DESCRIPTION_TOKENS // max(len(ids), 1))
     pieces = []
     for i in ids:
         document = index.store.documents.get(i)
         if document is not None:
             pieces.append(f"## {document.title}\n{_ends(document.text, max(share, 40))}")
-    return truncate("\n\n".join(pieces), max_tokens)
+    return truncate("\n\n".join(pieces), _DESCRIPTION_TOKENS)
 
 
 def _ends(text: str, tokens: int) -> str:
@@ -265,13 +249,13 @@ def _chunks_within(chunks: Sequence[Chunk], max_tokens: int) -> tuple[Chunk, ...
     return tuple(shown)
 
 
-def _ask(sample: _Sample, chat: ChatModel, models: Models, temperature: float) -> Question | None:
+def _ask(sample: _Sample, chat: ChatModel, models: Models) -> Question | None:
     try:
         sources = sample.sources
         if sample.level == "subgraph":
             sources = summarise_sources(sources, chat, models.calls)
         text = generate_question(
-            sample.level, sample.structure, sources, chat, models.calls, temperature=temperature, sample=0
+            sample.level, sample.structure, sources, chat, models.calls, temperature=_TEMPERATURE, sample=0
         )
     except UnusableReply:
         return None

@@ -14,7 +14,7 @@ from polygraph.store.snapshot import Snapshot
 
 HOPS = 50
 """Distinct entities that a walk must reach (section 3: 50 non-repeating hops)."""
-RETRIES = 100
+_RETRIES = 100
 _STEPS_PER_HOP = 40
 """Steps per hop after which a walk is given up as stuck."""
 
@@ -45,9 +45,7 @@ def shuffled_relations(index: Snapshot, rng: np.random.Generator) -> Iterator[in
             yield n
 
 
-def random_walk(
-    graph: Graph, rng: np.random.Generator, *, hops: int = HOPS, retries: int = RETRIES
-) -> RandomWalk | None:
+def random_walk(graph: Graph, rng: np.random.Generator, *, hops: int = HOPS) -> RandomWalk | None:
     """Walk from a random vertex, with equal probability for each neighbour, until enough distinct vertices are reached.
 
     A walk that gets stuck restarts elsewhere. If no component is large enough, the walk covers as much as it can of the
@@ -64,7 +62,7 @@ def random_walk(
     wanted = min(hops, int(sizes.max()) - 1)
     starts: NDArray[np.int64] = np.flatnonzero(sizes[labels] > wanted)
     best: RandomWalk | None = None
-    for _ in range(retries):
+    for _ in range(_RETRIES):
         walk = _walk(graph, int(rng.choice(starts)), wanted, rng)
         if walk.hops >= wanted:
             return walk

@@ -72,6 +72,15 @@ def mean_interval(found: Interval) -> str:
     return f"{found.mean:.3f} [{found.low:.2f}, {found.high:.2f}]"
 
 
+def signed_interval(found: Interval) -> str:
+    """Format a difference with its interval.
+
+    >>> signed_interval(Interval(0.5, -0.25, 0.75))
+    '+0.500 [-0.250, +0.750]'
+    """
+    return f"{signed(found.mean)} [{signed(found.low)}, {signed(found.high)}]"
+
+
 def shorten(name: str, max_characters: int = 30) -> str:
     """Replace the middle of a long name by an ellipsis.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from polygraph.evaluate.metrics.answer_scores import AnswerScores, MetricScores
-from polygraph.evaluate.reports.formatting import mean_interval, p_value, percent, signed
+from polygraph.evaluate.reports.formatting import mean_interval, p_value, percent, signed_interval
 
 Table: TypeAlias = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 """Caption, columns, rows."""
@@ -70,12 +70,11 @@ def _means(metrics: Sequence[MetricScores]) -> Table:
 def _tests(metrics: Sequence[MetricScores]) -> Iterator[tuple[str, ...]]:
     for metric in metrics:
         for test in metric.tests:
-            low, high = test.difference.low, test.difference.high
             yield (
                 metric.name,
                 test.a,
                 test.b,
-                f"{signed(test.difference.mean)} [{signed(low)}, {signed(high)}]",
+                signed_interval(test.difference),
                 p_value(test.p),
                 "–" if test.effect is None else f"{test.effect:+.2f}",
             )

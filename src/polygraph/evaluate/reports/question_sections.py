@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polygraph.evaluate.judging.judgements import Judgement, outcomes
+from polygraph.evaluate.judging.judgements import Judgement, judgements_by_pair, outcomes
 from polygraph.evaluate.judging.pairwise import judges_both_orders
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
@@ -64,8 +64,9 @@ def _score_tables(
     points: dict[str, dict[str, list[float]]] = {}
     results: dict[str, dict[str, list[str]]] = {}
     balanced = judges_both_orders(protocol)
+    of_pair = judgements_by_pair(judgements)
     for p in pairs:
-        for outcome in outcomes(judgements, p.a, p.b, balanced=balanced):
+        for outcome in outcomes(of_pair.get(frozenset((p.a, p.b)), ()), p.a, p.b, balanced=balanced):
             n = outcome.n_judgements * max(1, len(outcome.totals))
             verdict = outcome.verdict()
             for method, total, side in zip((p.a, p.b), outcome.total, ("a", "b"), strict=True):

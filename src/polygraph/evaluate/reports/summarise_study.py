@@ -2,12 +2,19 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from statistics import fmean, median
+from typing import TypeVar
 
 import numpy as np
 
-from polygraph.evaluate.judging.judgements import Judgement, Outcome, outcomes, verdicts_by_order
+from polygraph.evaluate.judging.judgements import (
+    Judgement,
+    Outcome,
+    judgements_by_pair,
+    outcomes,
+    verdicts_by_order,
+)
 from polygraph.evaluate.judging.length_alignment import AlignedPair, count_words
 from polygraph.evaluate.judging.pairwise import judges_both_orders
 from polygraph.evaluate.questions.file import Question
@@ -32,6 +39,8 @@ from polygraph.evaluate.statistics.randomisation import FLIPS, FLIPS_PER_PAIR
 from polygraph.evaluate.statistics.win_rates import WinRates, box_statistics, win_rates
 from polygraph.tasks.evaluation.judge import HIGHEST
 
+K = TypeVar("K")
+
 _MIN_QUESTIONS = 10
 """Fewer questions give no relative win rate of a subset."""
 
@@ -43,7 +52,8 @@ class _StudyData:
     types: Mapping[str, str]
     """Type by question."""
     aligned: Sequence[AlignedPair]
-    judgements: Sequence[Judgement]
+    judgements: Mapping[frozenset[str], Sequence[Judgement]]
+    """By pair of methods."""
     lengths: Mapping[tuple[str, str, str], float]
     """Words of the first method's answer less those of the second's, by question and pair; means over trials."""
     refused: Collection[tuple[str, str]]
@@ -59,7 +69,6 @@ def summarise_study(
     judgements: Sequence[Judgement],
     *,
     protocol: str = "unbiased",
-    judge: str = "",
     seed: int = 0,
     margin: float = MARGIN,
     new_answers: bool = False,
@@ -70,9 +79,8 @@ def summarise_study(
         questions: of the study.
         answers: of all methods.
         aligned: the aligned pairs, if they were what was judged; otherwise none.
-        judgements: by any protocols.
+        judgements: by any protocols; those of several judges are pooled as further repeats.
         protocol: use judgements by this protocol.
-        judge: use judgements of this judge; default: of all judges, pooled as further repeats.
         seed: of the intervals.
         margin: of equivalence, as a relative win rate.
         new_answers: whether each trial judged answers of its own.
@@ -82,11 +90,13 @@ def summarise_study(
     """
     by_method = _by_method(answers)
     methods = [_summarise_method(name, rows) for name, rows in by_method.items() if instance_of(name) == 1]
-    used = _pool_judges([j for j in judgements if j.protocol == protocol and judge in ("", j.judge)])
+    used = _pool_judges([j for j in judgements if j.protocol == protocol])
+    of_pair = judgements_by_pair(used)
+    balanced = judges_both_orders(protocol)
     found = {
         (a, b): pair_outcomes
         for a, b in combinations([m.method for m in methods], 2)
-        if (pair_outcomes := outcomes(used, a, b, balanced=judges_both_orders(protocol)))
+        if (pair_outcomes := outcomes(of_pair.get(frozenset((a, b)), ()), a, b, balanced=balanced))
     }
     flips = max(FLIPS, FLIPS_PER_PAIR * len(found))
     paired = [_paired(_mean_signs(pair_outcomes), seed, flips) for pair_outcomes in found.values()]
@@ -95,7 +105,7 @@ def summarise_study(
     data = _StudyData(
         types={q.id: q.type for q in questions},
         aligned=aligned,
-        judgements=used,
+        judgements=of_pair,
         lengths=_length_differences(answers, aligned),
         refused={a.key for a in answers if a.refused},
         margin=margin,
@@ -111,7 +121,7 @@ def summarise_study(
         summary = replace(summary, relative=interval, p=p, decision=decision, further=further, level=level)
         pairs.append(replace(summary, sentence=pair_sentence(summary, by_name[a], by_name[b])))
     instances = [name for name in by_method if instance_of(name) > 1]
-    controls = _summarise_controls(instances, used, answers, protocol, data)
+    controls = _summarise_controls(instances, answers, balanced, data)
     notes = [
         *study_notes(protocol, pairs, used, has_control=bool(controls)),
         *provenance_notes(
@@ -174,18 +184,15 @@ def _pool_judges(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 
 def _summarise_controls(
-    instances: Sequence[str],
-    judgements: Sequence[Judgement],
-    answers: Sequence[StudyAnswer],
-    protocol: str,
-    data: _StudyData,
+    instances: Sequence[str], answers: Sequence[StudyAnswer], balanced: bool, data: _StudyData
 ) -> list[PairSummary]:
     """Summarise each further instance of a method against the first."""
     texts = {(*a.key, a.trial): a.text for a in answers}
     found = []
     for name in instances:
         method = method_of(name)
-        pair_outcomes = outcomes(judgements, method, name, balanced=judges_both_orders(protocol))
+        judged_pairs = data.judgements.get(frozenset((method, name)), ())
+        pair_outcomes = outcomes(judged_pairs, method, name, balanced=balanced)
         if pair_outcomes:
             relative = _paired(_mean_signs(pair_outcomes), data.seed)
             summary = _summarise_pair(method, name, pair_outcomes, relative, data)
@@ -201,34 +208,31 @@ def _summarise_controls(
     return found
 
 
-def _mean_gaps(found: Sequence[Outcome]) -> dict[str, float]:
-    """Return the mean difference of scores per question, over trials."""
-    rows: dict[str, list[float]] = {}
-    for outcome in found:
-        rows.setdefault(outcome.question, []).append(outcome.gap)
-    return {question: fmean(values) for question, values in rows.items()}
+def _means(values: Iterable[tuple[K, float]]) -> dict[K, float]:
+    """Return the mean of the values of each key, in the order of the keys."""
+    rows: dict[K, list[float]] = {}
+    for key, value in values:
+        rows.setdefault(key, []).append(value)
+    return {key: fmean(some) for key, some in rows.items()}
 
 
 def _mean_signs(found: Sequence[Outcome]) -> dict[str, float]:
     """Return wins less losses per question, as a share of its trials."""
     sign = {"a": 1.0, "tie": 0.0, "b": -1.0}
-    rows: dict[str, list[float]] = {}
-    for outcome in found:
-        rows.setdefault(outcome.question, []).append(sign[outcome.verdict()])
-    return {question: fmean(values) for question, values in rows.items()}
+    return _means((outcome.question, sign[outcome.verdict()]) for outcome in found)
 
 
 def _summarise_pair(
     a: str, b: str, found: Sequence[Outcome], relative: PairedMean, data: _StudyData
 ) -> PairSummary:
     """Summarise two methods, without correction for other pairs; the sentence is empty."""
-    signs, gaps = _mean_signs(found), _mean_gaps(found)
+    signs, gaps = _mean_signs(found), _means((outcome.question, outcome.gap) for outcome in found)
     # Questions with a refusal say nothing about the effect of length.
     answered = {q: s for q, s in signs.items() if (q, a) not in data.refused and (q, b) not in data.refused}
     values = np.asarray(list(signs.values()))
     trials = _rates_by_trial(found)
     gap = _paired(gaps, data.seed, bound=max(float(HIGHEST), *map(abs, gaps.values())))
-    own = [j for j in data.judgements if set(j.methods) == {a, b}]
+    own = [j for j in data.judgements[frozenset((a, b))] if len(j.methods) == 2]
     deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     measured = [q for q in answered if (q, a, b) in data.lengths]
     return PairSummary(
@@ -281,24 +285,22 @@ def _length_differences(
 ) -> dict[tuple[str, str, str], float]:
     """Return the differences in words between the answers that were judged, by question and pair."""
     if aligned:
-        by_pair: dict[tuple[str, str, str], list[int]] = {}
-        for p in aligned:
-            by_pair.setdefault((p.question, p.a, p.b), []).append(p.words[0] - p.words[1])
-            by_pair.setdefault((p.question, p.b, p.a), []).append(p.words[1] - p.words[0])
-        return {key: fmean(values) for key, values in by_pair.items()}
-    found: dict[tuple[str, str, str], float] = {}
-    lengths: dict[tuple[str, str], list[int]] = {}
-    for answer in answers:
-        lengths.setdefault(answer.key, []).append(count_words(answer.uncited_text))
-    words = {key: fmean(values) for key, values in lengths.items()}
+        return _means(
+            difference
+            for p in aligned
+            for difference in (
+                ((p.question, p.a, p.b), p.words[0] - p.words[1]),
+                ((p.question, p.b, p.a), p.words[1] - p.words[0]),
+            )
+        )
+    words = _means((answer.key, count_words(answer.uncited_text)) for answer in answers)
     methods = list(dict.fromkeys(method for _, method in words))
-    for question in dict.fromkeys(question for question, _ in words):
-        answering = [m for m in methods if (question, m) in words]
-        for a in answering:
-            for b in answering:
-                if a != b:
-                    found[question, a, b] = words[question, a] - words[question, b]
-    return found
+    return {
+        (question, a, b): words[question, a] - words[question, b]
+        for question in dict.fromkeys(question for question, _ in words)
+        for a, b in permutations(methods, 2)
+        if (question, a) in words and (question, b) in words
+    }
 
 
 def _paired(values: Mapping[str, float], seed: int, flips: int = FLIPS, bound: float = 1.0) -> PairedMean:

@@ -9,7 +9,7 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.judging.length_alignment import ATTEMPTS
 from polygraph.evaluate.judging.pairwise import DESIGNS, JudgingDesign
 from polygraph.evaluate.questions.file import Question, sample_questions
-from polygraph.evaluate.questions.generate import summary_questions
+from polygraph.evaluate.questions.generate import SUMMARY_QUESTIONS, summary_questions
 from polygraph.evaluate.records import is_tuned
 from polygraph.evaluate.reproduce.measure import TableValue, measure_table
 from polygraph.evaluate.reproduce.tables import TABLES, QuestionSource, Table
@@ -24,7 +24,6 @@ from polygraph.text.tokens import count_tokens
 
 GROUNDED = 50
 """Grounded questions per level (arXiv:2506.06331, section 5.1)."""
-_SUMMARY = 125
 _ANSWER_TOKENS = {"prose": 270, "word": 10}
 """Assumed length of an answer: about 200 words (arXiv:2506.06331, figure 6), or one word or name."""
 _VERDICT_TOKENS = 60
@@ -132,7 +131,7 @@ def n_questions(table: Table, questions: Sequence[Question], limit: int = 0) -> 
     if table.question_source == "data":
         return len(questions)
     if table.question_source == "summary":
-        return min(limit or _SUMMARY, _SUMMARY)
+        return min(limit or SUMMARY_QUESTIONS, SUMMARY_QUESTIONS)
     return 3 * _per_level(limit)
 
 

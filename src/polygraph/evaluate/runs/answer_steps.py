@@ -56,6 +56,8 @@ def answer_questions(
 ) -> list[StudyAnswer]:
     """Answer every question with every method, unless the study already has the answer.
 
+    The answers stand in the study in the order in which they were made; `sort_answers` brings them into theirs.
+
     Args:
         study: gets each answer as soon as it exists.
         questions: in order.
@@ -75,18 +77,22 @@ def answer_questions(
         BadInput: if the answers would differ in more than question and method.
     """
     options = options or AnswerOptions()
-    temperature = _temperature(study, methods, models, options)
-    describe = partial(
-        _describe_now,
-        snapshot,
-        models,
-        temperature=temperature,
-        max_tokens=options.max_tokens,
-        form=options.form,
-        document=document,
-    )
-    listed = _settle(study, questions, methods, describe, options)
-    done = {(a.question, a.method, a.trial): a for a in study.answers(all_trials=True)}
+    earlier = study.answers(all_trials=True)
+    temperature = _temperature(earlier, methods, models, options)
+
+    def describe(method: str) -> MadeWith:
+        return describe_answerer(
+            method,
+            snapshot(),
+            models,
+            temperature=temperature,
+            max_tokens=options.max_tokens,
+            form=options.form,
+            document=document,
+        )
+
+    listed, kept = _settle(study, earlier, questions, methods, describe, options)
+    done = {(*a.key, a.trial): a for a in kept}
     keys = [(q.id, m, t) for t in range(options.trials) for q in questions for m in listed]
     missing = {key for key in keys if key not in done}
     planned = {m: describe(m) for m in listed if any(m == method for _, method, _ in missing)}
@@ -118,7 +124,8 @@ def answer_questions(
                 )
             study.add_answer(answer)
             done[question.id, method, trial] = answer
-            progress("answers", sum(key in done for key in keys), len(keys))
+            missing.discard((question.id, method, trial))
+            progress("answers", len(keys) - len(missing), len(keys))
 
         # Methods run in turn, so that calls they share are made once.
         with about_question(question.id):
@@ -128,7 +135,6 @@ def answer_questions(
     items = [(q, t) for t in range(options.trials) for q in questions if (q.id, t) in wanted]
     for _ in models.calls.map(work, items):
         pass
-    sort_answers(study, questions)
     return [done[key] for key in keys if key[1] in methods]
 
 
@@ -170,28 +176,9 @@ def today() -> str:
 # --- parts --------------------------------------------------------------------------------------------
 
 
-def _describe_now(
-    snapshot: Callable[[], Snapshot],
-    models: Models,
-    method: str,
-    *,
-    temperature: float,
-    max_tokens: int | None,
-    form: AnswerForm | None,
-    document: str,
-) -> MadeWith:
-    return describe_answerer(
-        method,
-        snapshot(),
-        models,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        form=form,
-        document=document,
-    )
-
-
-def _temperature(study: StudyFolder, methods: Sequence[str], models: Models, options: AnswerOptions) -> float:
+def _temperature(
+    earlier: Sequence[StudyAnswer], methods: Sequence[str], models: Models, options: AnswerOptions
+) -> float:
     """Return the temperature of the answerer; 0 without one.
 
     Raises:
@@ -199,7 +186,7 @@ def _temperature(study: StudyFolder, methods: Sequence[str], models: Models, opt
     """
     if models.chat is None:
         return 0.0
-    known = [a.made_with.temperature for a in study.answers() if a.made_with is not None]
+    known = [a.made_with.temperature for a in earlier if a.trial == 0 and a.made_with is not None]
     sampled_again = options.trials > 1 or any(instance_of(m) > 1 for m in methods)
     default = known[0] if known else SAMPLING_TEMPERATURE if sampled_again else 0.0
     chosen = default if options.temperature is None else options.temperature
@@ -214,20 +201,20 @@ def _temperature(study: StudyFolder, methods: Sequence[str], models: Models, opt
 
 def _settle(
     study: StudyFolder,
+    answers: Sequence[StudyAnswer],
     questions: Sequence[Question],
     methods: Sequence[str],
     describe: Describe,
     options: AnswerOptions,
-) -> list[str]:
+) -> tuple[list[str], Sequence[StudyAnswer]]:
     """Check that new answers fit the earlier ones, or remove those that do not fit.
 
     Returns:
-        The methods to answer with: those given, then those whose answers were removed.
+        The methods to answer with: those given, then those whose answers were removed. And the answers that stay.
 
     Raises:
         BadInput: if answers do not fit and are not to be answered again.
     """
-    answers = study.answers(all_trials=True)
     plan = [(m, describe(m)) for m in methods]
     if not options.again:
         found = differences([*((a.method, a.made_with) for a in answers), *plan])
@@ -236,11 +223,12 @@ def _settle(
                 f"the study at {study.path} has answers that were made differently ({'; '.join(found)}). Name another "
                 "folder with --output, or answer again what differs with --again"
             )
-        return list(methods)
+        return list(methods), answers
     ids = {q.id for q in questions}
     fresh = {m: describe(m) for m in {*methods, *(a.method for a in answers if a.question in ids)}}
     stale = {
         a.key for a in answers if a.question in ids and differences([*fresh.items(), (a.method, a.made_with)])
     }
     study.forget_answers(stale)
-    return list(dict.fromkeys([*methods, *sorted({method for _, method in stale})]))
+    listed = list(dict.fromkeys([*methods, *sorted({method for _, method in stale})]))
+    return listed, [a for a in answers if a.key not in stale]

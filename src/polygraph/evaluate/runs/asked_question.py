@@ -20,8 +20,8 @@ from polygraph.evaluate.runs.experiment import Experiment, n_judge_calls
 from polygraph.evaluate.runs.made_with import describe_answerer
 from polygraph.evaluate.runs.study_folder import MANIFEST, StudyFolder
 from polygraph.models import Models
-from polygraph.models.prices import FREE, Price, price_of
-from polygraph.models.retry import is_local
+from polygraph.models.prices import Price
+from polygraph.models.retry import price_for
 from polygraph.prompts import prompt
 from polygraph.records import AnswerForm
 from polygraph.store.snapshot import Snapshot
@@ -157,7 +157,7 @@ def plan_judging(
     calls = n_judge_calls(len(ids - judged), n_methods, 1, DESIGN)
     system, user = prompt("judge_scores").fill({"question": question, "first": "", "second": ""})
     reads = count_tokens(system) + count_tokens(user) + 2 * ANSWER_TOKENS
-    price = FREE if is_local(chat) else price_of(chat.name, prices)
+    price = price_for(chat, prices)
     return JudgingPlan(
         study=name,
         questions=len(ids),

@@ -140,10 +140,15 @@ def answer_by_document(
     """
     options = options or AnswerOptions()
     done = {(*a.key, a.trial): a for a in study.answers(all_trials=True)}
-    keys = [(q.id, m, t) for t in range(options.trials) for q in questions for m in methods]
+
+    def keys_of(some: Sequence[Question]) -> list[tuple[str, str, int]]:
+        return [(q.id, m, t) for t in range(options.trials) for q in some for m in methods]
+
+    keys = keys_of(questions)
+    n_done = sum(key in done for key in keys)
     for document, group in group_by_document(questions).items():
-        own = {q.id for q in group}
-        if all(key in done for key in keys if key[0] in own) and not options.again:
+        missing = sum(key not in done for key in keys_of(group))
+        if not missing and not options.again:
             continue
         with open_document(document) as opened:
             found = answer_questions(
@@ -151,17 +156,14 @@ def answer_by_document(
                 group,
                 methods,
                 opened.ask,
-                partial(_index_of, opened),
+                partial(getattr, opened, "index"),
                 models,
                 no_progress,
                 options,
                 document=document,
             )
         done |= {(*a.key, a.trial): a for a in found}
-        progress("answers", sum(key in done for key in keys), len(keys))
+        n_done += missing
+        progress("answers", n_done, len(keys))
     sort_answers(study, questions)
     return [done[key] for key in keys]
-
-
-def _index_of(opened: DocumentIndex) -> Snapshot:
-    return opened.index

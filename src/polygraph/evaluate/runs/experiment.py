@@ -29,7 +29,12 @@ from polygraph.evaluate.reports.study_report import (
     json_report,
     markdown_report,
 )
-from polygraph.evaluate.runs.answer_steps import AnswerOptions, answer_questions, require_comparable
+from polygraph.evaluate.runs.answer_steps import (
+    AnswerOptions,
+    answer_questions,
+    require_comparable,
+    sort_answers,
+)
 from polygraph.evaluate.runs.human_sheets import check_new_sheet, write_sheet
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.evaluate.runs.study_steps import (
@@ -126,16 +131,12 @@ class Experiment:
         Raises:
             BadInput: if answers so far were made with other models, settings or another index.
         """
-        return answer_questions(
-            self.folder,
-            self.questions(),
-            methods,
-            self.ask,
-            self.snapshot,
-            self.models,
-            self.progress,
-            options,
+        questions = self.questions()
+        found = answer_questions(
+            self.folder, questions, methods, self.ask, self.snapshot, self.models, self.progress, options
         )
+        sort_answers(self.folder, questions)
+        return found
 
     # --- judgements ---------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -100,14 +100,9 @@ def evaluate_retrieval(
     )
 
 
-@contextmanager
-def open_results(output: Path | None) -> Iterator[ResultFile | None]:
+def open_results(output: Path | None) -> AbstractContextManager[ResultFile | None]:
     """Open the results file, if there is to be one."""
-    if output is None:
-        yield None
-        return
-    with ResultFile(output) as file:
-        yield file
+    return nullcontext() if output is None else ResultFile(output)
 
 
 class RetrievalRun:

@@ -23,20 +23,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def holm_levels(p_values: Sequence[float], alpha: float = ALPHA) -> list[float]:
+def holm_levels(p_values: Sequence[float]) -> list[float]:
     """Return for each p value the level that Holm's procedure compares it with.
 
-    The interval at this level excludes 0 if and only if the adjusted p is below `alpha`. The first p that is not
+    The interval at this level excludes 0 if and only if the adjusted p is below `ALPHA`. The first p that is not
     rejected ends the procedure: the larger ones get its level.
 
     >>> [round(level, 4) for level in holm_levels([0.01, 0.04, 0.03])]
     [0.0167, 0.025, 0.025]
     """
     m = len(p_values)
-    levels = [alpha] * m
+    levels = [ALPHA] * m
     step, stopped = 0, False
     for n in sorted(range(m), key=lambda n: (p_values[n], n)):
-        levels[n] = alpha / (m - step)
+        levels[n] = ALPHA / (m - step)
         stopped = stopped or p_values[n] >= levels[n]
         step += not stopped
     return levels

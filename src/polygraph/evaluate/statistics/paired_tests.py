@@ -1,15 +1,14 @@
 """Tests of two methods on the same questions, by scipy and statsmodels (extra `eval`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.evaluate.extra import import_optional
-from polygraph.evaluate.statistics.multiple_testing import holm
+from polygraph.evaluate.statistics.multiple_testing import ALPHA
 
 Array: TypeAlias = NDArray[np.float64]
 Test: TypeAlias = Literal["t", "wilcoxon", "mcnemar", "sign", "none"]
@@ -37,18 +36,17 @@ class PairedTest:
     """Matched-pairs rank-biserial correlation (Kerby, 2014), in [-1, 1]."""
 
 
-def paired_test(a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05) -> PairedTest:
+def paired_test(a: Sequence[float], b: Sequence[float]) -> PairedTest:
     """Compare two methods by the test that suits their scores.
 
     If all differences are -1, 0 or 1, as those of right and wrong answers are: McNemar's test (exact up to 25
     discordant questions). Otherwise as benchmark-qed does: the paired t-test, or Wilcoxon's signed-rank test if Shapiro
-    and Wilk's test rejects normality at `alpha`. Only the differences choose the test, so that neither it nor p depends
+    and Wilk's test rejects normality at 5 %. Only the differences choose the test, so that neither it nor p depends
     on which method is the first.
 
     Args:
         a: score of the first method per question, without NaN.
         b: of the second, in the same order.
-        alpha: of the test for normality.
 
     Raises:
         ValueError: if lengths differ or there are no questions.
@@ -61,7 +59,7 @@ def paired_test(a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05) 
     d = np.round(first - second, 12)
     if not d.any():
         return PairedTest(test="none", n=d.size, p=1.0, mean_difference=0.0, effect=0.0, rank_biserial=0.0)
-    test, p = _p_value(d, alpha)
+    test, p = _p_value(d)
     deviation = float(d.std(ddof=1)) if d.size > 1 else 0.0
     return PairedTest(
         test=test,
@@ -73,24 +71,7 @@ def paired_test(a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05) 
     )
 
 
-def all_paired_tests(
-    scores: Mapping[str, Sequence[float]],
-) -> dict[tuple[str, str], tuple[PairedTest, float]]:
-    """Test every pair of methods.
-
-    Args:
-        scores: by method, one score per question in the same order.
-
-    Returns:
-        By pair, the test and its p after Holm's correction over all pairs.
-    """
-    pairs = list(combinations(scores, 2))
-    tests = [paired_test(scores[a], scores[b]) for a, b in pairs]
-    adjusted = holm([t.p for t in tests])
-    return {pair: (test, p) for pair, test, p in zip(pairs, tests, adjusted, strict=True)}
-
-
-def _p_value(d: Array, alpha: float) -> tuple[Test, float]:
+def _p_value(d: Array) -> tuple[Test, float]:
     stats = import_optional("scipy.stats")
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
     if np.isin(d, (-1.0, 0.0, 1.0)).all():
@@ -102,7 +83,7 @@ def _p_value(d: Array, alpha: float) -> tuple[Test, float]:
         # Too few to test for normality.
         return "sign", float(stats.binomtest(wins, wins + losses).pvalue)
     constant = bool(np.ptp(d) == 0)
-    normal = not constant and d.size <= _MAX_SHAPIRO and float(stats.shapiro(d).pvalue) >= alpha
+    normal = not constant and d.size <= _MAX_SHAPIRO and float(stats.shapiro(d).pvalue) >= ALPHA
     if normal:
         return "t", float(stats.ttest_1samp(d, 0.0).pvalue)
     return "wilcoxon", float(stats.wilcoxon(d).pvalue)

@@ -7,8 +7,14 @@ from typing import Any, TypeAlias
 
 from polygraph.evaluate.metrics.answer_scores import AnswerScores
 from polygraph.evaluate.reports.charts import answer_map, loss_chart, pca_2d, umap_2d
-from polygraph.evaluate.reports.formatting import markdown_table, mean_interval, p_value, signed
-from polygraph.evaluate.statistics.intervals import Interval, few_questions_note
+from polygraph.evaluate.reports.formatting import (
+    markdown_table,
+    mean_interval,
+    p_value,
+    signed,
+    signed_interval,
+)
+from polygraph.evaluate.statistics.intervals import few_questions_note
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
 from polygraph.finetune.compare.reading import NOTES
 from polygraph.finetune.compare.run import MeasureTest, ReaderComparison
@@ -66,7 +72,7 @@ def report_page(found: ReaderComparison, training: Mapping[str, Any], pictures: 
         _lines(_tests_table(found.tests)),
     ]
     if found.scores is not None:
-        parts += ["## Overlap with the gold answers", _lines(_overlap_table(found))]
+        parts += ["## Overlap with the gold answers", _lines(_overlap_table(found.scores, found.systems))]
     parts += ["## Cost", _lines(_cost_table(found))]
     if training:
         parts.append(_training_line(training))
@@ -165,21 +171,20 @@ def _tests_table(tests: Iterable[MeasureTest]) -> _Table:
             name_of(t.contrast.b),
             t.contrast.part,
             str(t.n),
-            _difference(t.difference),
+            signed_interval(t.difference),
             p_value(t.p),
         )
         for t in tests
     ]
 
 
-def _overlap_table(found: ReaderComparison) -> _Table:
-    scores: AnswerScores | None = found.scores
+def _overlap_table(scores: AnswerScores, systems: Sequence[str]) -> _Table:
     rows = [
-        (metric.name, *(mean_interval(metric.means[s]) for s in found.systems))
-        for metric in (scores.metrics if scores is not None else ())
+        (metric.name, *(mean_interval(metric.means[s]) for s in systems))
+        for metric in scores.metrics
         if metric.name in _OVERLAP
     ]
-    return ("measure [95%]", *map(name_of, found.systems)), rows
+    return ("measure [95%]", *map(name_of, systems)), rows
 
 
 def _cost_table(found: ReaderComparison) -> _Table:
@@ -217,7 +222,3 @@ def _training_line(training: Mapping[str, Any]) -> str:
         f"{training.get('seconds', 0) / 60:.0f} minutes{fell}. The loss says that the form was learned, not that "
         "answers are right."
     )
-
-
-def _difference(interval: Interval) -> str:
-    return f"{signed(interval.mean)} [{signed(interval.low)}, {signed(interval.high)}]"

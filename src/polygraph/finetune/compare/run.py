@@ -11,7 +11,7 @@ from polygraph.evaluate.metrics.separation import Separation, separation
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import TUNED_MARK, StudyAnswer
 from polygraph.evaluate.reports.study_report import embed_answers
-from polygraph.evaluate.runs.answer_steps import answer_questions
+from polygraph.evaluate.runs.answer_steps import answer_questions, sort_answers
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.evaluate.statistics.intervals import Interval, mean_intervals, paired_means
 from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
@@ -102,6 +102,7 @@ def compare_readers(
         answer_questions(
             study, listed, [m + mark for m in methods], reader.ask, snapshot, reader.models, progress
         )
+    sort_answers(study, listed)
     known = {a.key: a for a in study.answers()}
     answers = tuple(known[q.id, name] for q in listed for name in names)
     values = reading_measures(listed, answers)

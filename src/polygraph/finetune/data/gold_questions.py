@@ -7,7 +7,14 @@ from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_a
 from polygraph.evaluate.metrics.relevance import is_searchable
 from polygraph.evaluate.questions.file import GoldPassage, Question
 from polygraph.finetune.data.quotes import MAX_QUOTE, best_sentence, locate, oracles_of, sentences, shared
-from polygraph.finetune.data.records import DroppedQuestion, QuestionSet, Quote, TrainingQuestion
+from polygraph.finetune.data.records import (
+    DropError,
+    DroppedQuestion,
+    QuestionSet,
+    Quote,
+    TrainingQuestion,
+    dropped,
+)
 from polygraph.records import Chunk
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.words import content_stems
@@ -16,10 +23,6 @@ _MAX_CHUNKS = 2_000
 """Chunks of one document that are searched for an answer."""
 _IN_ANSWER = 2.0
 """What a sentence with the answer is preferred by, in shares of the question's words."""
-
-
-class _NotUsableError(Exception):
-    """Why a question does not become a row."""
 
 
 def check_gold(questions: Sequence[Question], name: str) -> None:
@@ -52,18 +55,18 @@ def resolve_questions(questions: Sequence[Question], index: Snapshot, *, max_ora
         max_oracles: most passages that a question may rest on.
     """
     found: list[TrainingQuestion] = []
-    dropped: list[DroppedQuestion] = []
+    left_out: list[DroppedQuestion] = []
     seen: dict[tuple[str, ...], str] = {}
     for question in questions:
         words = tuple(sorted(content_stems(question.question)))
         try:
             if words and words in seen:
-                raise _NotUsableError("it repeats an earlier question")
+                raise DropError("it repeats an earlier question")
             found.append(_resolve(question, index, max_oracles))
             seen[words] = question.id
-        except _NotUsableError as reason:
-            dropped.append(DroppedQuestion(id=question.id, question=question.question, reason=str(reason)))
-    return QuestionSet(questions=tuple(found), dropped=tuple(dropped))
+        except DropError as reason:
+            left_out.append(dropped(question, reason))
+    return QuestionSet(questions=tuple(found), dropped=tuple(left_out))
 
 
 def _has_gold(question: Question) -> bool:
@@ -77,25 +80,25 @@ def _resolve(question: Question, index: Snapshot, max_oracles: int) -> TrainingQ
     if question.null:
         return TrainingQuestion(id=question.id, kind=kind, question=question.question)
     if not question.answers:
-        raise _NotUsableError(
+        raise DropError(
             "its gold is a summary, not an answer"
             if question.references or question.points
             else "it has no answer"
         )
     if not _has_gold(question):
-        raise _NotUsableError("its gold does not say where the answer is")
+        raise DropError("its gold does not say where the answer is")
     gold = _gold_quotes(question, index)
     quotes = gold or _searched(question, index)
     if not quotes:
-        raise _NotUsableError("its evidence is not in the index, or only a part of it")
+        raise DropError("its evidence is not in the index, or only a part of it")
     answers = [a for a in map(normalise_answer, question.answers) if is_searchable(a)]
     oracles = oracles_of(quotes, index.chunks_by_id([q.chunk for q in quotes]))
     texts = [normalise_answer(chunk.text) for chunk in oracles]
     # A quote of the gold is trusted even if its answer is in other words.
     if answers and not gold and not any(contains_answer(text, a) for text in texts for a in answers):
-        raise _NotUsableError("no passage of its evidence holds the answer word for word")
+        raise DropError("no passage of its evidence holds the answer word for word")
     if len(oracles) > max_oracles:
-        raise _NotUsableError(f"it rests on more than {max_oracles} passage{'s' if max_oracles > 1 else ''}")
+        raise DropError(f"it rests on more than {max_oracles} passage{'s' if max_oracles > 1 else ''}")
     return TrainingQuestion(
         id=question.id,
         kind=kind,

@@ -8,7 +8,13 @@ from polygraph.evaluate.metrics.answer_match import sub_exact_match
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import LEVELS, grounded_questions, require_generator
 from polygraph.finetune.data.quotes import locate, oracles_of
-from polygraph.finetune.data.records import DroppedQuestion, QuestionSet, TrainingQuestion
+from polygraph.finetune.data.records import (
+    DropError,
+    DroppedQuestion,
+    QuestionSet,
+    TrainingQuestion,
+    dropped,
+)
 from polygraph.indexing.progress import Progress
 from polygraph.models import Models
 from polygraph.records import Chunk
@@ -22,10 +28,6 @@ HOPS = 2
 _SOURCES = 6
 """Passages from which a question is answered."""
 _UNBOUNDED = 10**9
-
-
-class _DropError(Exception):
-    """Why a question gives no row."""
 
 
 def model_questions(
@@ -64,8 +66,8 @@ def model_questions(
             ids = [str(i) for i in sources][:_SOURCES] if isinstance(sources, list) else []
             bare = TrainingQuestion(id=question.id, kind=question.type, question=question.question)
             return _reasoned(bare, index.chunks_by_id(ids), index, models, max_oracles)
-        except _DropError as reason:
-            return DroppedQuestion(id=question.id, question=question.question, reason=str(reason))
+        except DropError as reason:
+            return dropped(question, reason)
 
     found = models.calls.map(answer, asked, on_done=lambda done: on_done("answers", done, len(asked)))
     return _collected(found, posed.notes)
@@ -85,8 +87,8 @@ def with_reasoning(questions: QuestionSet, index: Snapshot, models: Models, on_d
             if question.null:
                 return question
             return _reasoned(question, question.oracles, index, models, len(question.oracles))
-        except _DropError as problem:
-            return DroppedQuestion(id=question.id, question=question.question, reason=str(problem))
+        except DropError as problem:
+            return dropped(question, problem)
 
     done = models.calls.map(reason, asked, on_done=lambda n: on_done("reasoning", n, len(asked)))
     found = _collected(done, questions.notes)
@@ -107,7 +109,7 @@ def _reasoned(
     """Have the model answer a question from passages; the passages that it quotes are the oracles.
 
     Raises:
-        _DropError: if its reply gives no row.
+        DropError: if its reply gives no row.
     """
     chat = require_generator(models)
     known = question.answers[0] if question.answers else ""
@@ -118,11 +120,11 @@ def _reasoned(
     try:
         reply = write_reasoning(question.question, context, len(sources), known, chat, models.calls)
     except UnusableReply as problem:
-        raise _DropError("the model wrote no usable reasoning") from problem
+        raise DropError("the model wrote no usable reasoning") from problem
     if reply.refused:
-        raise _DropError("the model found no answer in its passages")
+        raise DropError("the model found no answer in its passages")
     if known and not sub_exact_match(reply.answer, question.answers):
-        raise _DropError("the model reasoned towards another answer")
+        raise DropError("the model reasoned towards another answer")
     return _resolved(question, reply, sources, max_oracles)
 
 
@@ -131,11 +133,11 @@ def _resolved(
 ) -> TrainingQuestion:
     quotes = [locate(quote, sources) for quote in reply.quotes]
     if any(quote is None for quote in quotes):
-        raise _DropError("the model quoted a heading instead of a passage")
+        raise DropError("the model quoted a heading instead of a passage")
     placed = tuple(dict.fromkeys(quote for quote in quotes if quote is not None))
     oracles = oracles_of(placed, sources)
     if len(oracles) > max_oracles:
-        raise _DropError(f"it rests on more than {max_oracles} passage{'s' if max_oracles > 1 else ''}")
+        raise DropError(f"it rests on more than {max_oracles} passage{'s' if max_oracles > 1 else ''}")
     # A passage that is cited but not quoted is not shown, so that its number would be wrong.
     place = {chunk.id: n for n, chunk in enumerate(oracles, 1)}
     numbers = [place.get(chunk.id, 0) for chunk in sources]

@@ -1,6 +1,6 @@
 """Presets of the composition of rows: RAFT and GRAFT."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
 from polygraph.errors import BadInput
@@ -79,12 +79,4 @@ def preset_with(
 
 def preset_as_json(preset: Preset) -> dict[str, Json]:
     """Return the values of a preset for the report."""
-    return {
-        "form": preset.form,
-        "oracle_share": preset.oracle_share,
-        "distractors": list(preset.distractors),
-        "max_oracles": preset.max_oracles,
-        "max_tokens": preset.max_tokens,
-        "filled": preset.filled,
-        "without_oracle": preset.without_oracle,
-    }
+    return {**asdict(preset), "distractors": list(preset.distractors)}

@@ -6,6 +6,7 @@ from functools import lru_cache
 from polygraph.finetune.data.records import Quote
 from polygraph.prompts import one_line
 from polygraph.records import Chunk
+from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems, find_text
 
@@ -64,6 +65,12 @@ def best_sentence(chunk: Chunk, wanted: frozenset[str]) -> tuple[float, Quote] |
 def shared(wanted: frozenset[str], text: str) -> float:
     """Return the share of some content words that a text contains; 0 if there are none."""
     return len(wanted.intersection(content_stems(text))) / len(wanted) if wanted else 0.0
+
+
+def document_text(index: Snapshot, document: str) -> str:
+    """Return the text of a document; empty if it is not in the index."""
+    found = index.store.documents.get(document)
+    return found.text if found is not None else ""
 
 
 def is_verbatim(quote: Quote, document: str, shown: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from polygraph.evaluate.questions.file import Question
 from polygraph.models.protocols import Message
 from polygraph.records import Chunk
 
@@ -61,6 +62,15 @@ class DroppedQuestion:
     id: str
     question: str
     reason: str
+
+
+class DropError(Exception):
+    """Why a question gives no row."""
+
+
+def dropped(question: Question | TrainingQuestion, reason: object) -> DroppedQuestion:
+    """Record a question that gives no row."""
+    return DroppedQuestion(id=question.id, question=question.question, reason=str(reason))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from zlib import crc32
 
 import numpy as np
@@ -11,15 +11,17 @@ import numpy as np
 from polygraph.errors import BadInput
 from polygraph.finetune.data.distractors import PartPassages, places_of
 from polygraph.finetune.data.presets import Preset
-from polygraph.finetune.data.quotes import is_verbatim
+from polygraph.finetune.data.quotes import document_text, is_verbatim
 from polygraph.finetune.data.records import (
     PARTS,
+    DropError,
     DroppedQuestion,
     Part,
     QuestionSet,
     Row,
     TrainingData,
     TrainingQuestion,
+    dropped,
 )
 from polygraph.finetune.data.split import split_documents
 from polygraph.models import Models
@@ -43,10 +45,6 @@ _SHOWN_REASONS = 3
 """Reasons that the message lists if no question is left."""
 
 
-class _DropError(Exception):
-    """Why a question gives no row."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Composer:
     """Composes the rows of one part."""
@@ -63,7 +61,7 @@ class _Composer:
         """Compose the row of a question; each copy has distractors and an order of its own.
 
         Raises:
-            _DropError: if that is not possible.
+            DropError: if that is not possible.
         """
         # Of its own seed, so that a row does not depend on the other questions.
         seeds = [self.seed, 3, int(with_oracle), crc32(question.id.encode())]
@@ -75,7 +73,7 @@ class _Composer:
         chosen = self._distractors(question, oracles, wanted, rng)
         while True:
             if not chosen:
-                raise _DropError("no passage without its answer can be shown beside it")
+                raise DropError("no passage without its answer can be shown beside it")
             row = self._written(question, oracles, [chunk for chunk, _ in chosen], rng, copy)
             if self.preset.max_tokens is None or row.n_tokens <= self.preset.max_tokens:
                 return row
@@ -119,7 +117,7 @@ class _Composer:
         learned = self._completion(question, oracles, passages)
         shown = one_line(prompt[-1].content)
         if any(quote not in shown for quote in parse_raft(learned).quotes):
-            raise _DropError("a quote of its reasoning cannot be shown word for word")
+            raise DropError("a quote of its reasoning cannot be shown word for word")
         messages = (*prompt, Message("assistant", learned))
         return Row(
             question=question,
@@ -159,7 +157,7 @@ class _Composer:
     def _check_quotes(self, question: TrainingQuestion, prompt: str) -> None:
         for quote in question.quotes:
             if not is_verbatim(quote, self.text_of(quote.document), prompt):
-                raise _DropError("a quote cannot be shown word for word")
+                raise DropError("a quote cannot be shown word for word")
 
 
 def compose_rows(
@@ -196,15 +194,15 @@ def compose_rows(
         documents = [i for i in documents if i in index.documents_allowed]
     reasons = {question.id: _unusable(question, preset) for question in questions.questions}
     usable = [question for question in questions.questions if not reasons[question.id]]
-    dropped = [
+    left_out = [
         *questions.dropped,
-        *(_dropped(q, reasons[q.id]) for q in questions.questions if reasons[q.id]),
+        *(dropped(q, reasons[q.id]) for q in questions.questions if reasons[q.id]),
     ]
     places = {question.id: places_of(question, index) for question in usable}
     split = split_documents(places, documents, held_out=held_out, seed=seed)
-    dropped += [_dropped(q, "it rests on documents of both parts") for q in usable if q.id in split.crossing]
+    left_out += [dropped(q, "it rests on documents of both parts") for q in usable if q.id in split.crossing]
     usable = [question for question in usable if question.id not in split.crossing]
-    text_of = _texts(index)
+    text_of = lru_cache(maxsize=_CACHED_DOCUMENTS)(partial(document_text, index))
     rows: dict[Part, tuple[Row, ...]] = {}
     n_done = 0
     for part in PARTS:
@@ -225,16 +223,16 @@ def compose_rows(
                     composer.row(question, with_oracle=not question.null, copy=copy)
                     for copy in range(1 if out else copies)
                 ]
-            except _DropError as reason:
-                dropped.append(_dropped(question, str(reason)))
+            except DropError as reason:
+                left_out.append(dropped(question, reason))
             n_done += 1
             on_done(n_done, len(usable))
         rows[part] = _shuffled(_without_oracles(made, composer), part, seed)
     if not rows["train"]:
-        raise BadInput(_no_rows(dropped))
+        raise BadInput(_no_rows(left_out))
     return TrainingData(
         rows=rows,
-        dropped=tuple(sorted(dropped, key=lambda each: each.id)),
+        dropped=tuple(sorted(left_out, key=lambda each: each.id)),
         held_out_documents=tuple(sorted(split.documents)),
         notes=(*questions.notes, *_empty_note(held_out, rows["held_out"])),
     )
@@ -285,21 +283,8 @@ def _unusable(question: TrainingQuestion, preset: Preset) -> str:
     return ""
 
 
-def _texts(index: Snapshot) -> Callable[[str], str]:
-    @lru_cache(maxsize=_CACHED_DOCUMENTS)
-    def text_of(document: str) -> str:
-        found = index.store.documents.get(document)
-        return found.text if found is not None else ""
-
-    return text_of
-
-
-def _dropped(question: TrainingQuestion, reason: str) -> DroppedQuestion:
-    return DroppedQuestion(id=question.id, question=question.question, reason=reason)
-
-
-def _no_rows(dropped: Sequence[DroppedQuestion]) -> str:
-    reasons = Counter(each.reason for each in dropped).most_common(_SHOWN_REASONS)
+def _no_rows(left_out: Sequence[DroppedQuestion]) -> str:
+    reasons = Counter(each.reason for each in left_out).most_common(_SHOWN_REASONS)
     why = "; ".join(f"{reason} ({count_noun(n, 'question')})" for reason, n in reasons)
     return (
         f"no question to train on is left: {why or 'there was none'}. Index more documents, name a file of questions "

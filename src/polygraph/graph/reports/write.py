@@ -21,7 +21,6 @@ from polygraph.models import Background, ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Community, CountedCommunity, Finding, Report, digest
 from polygraph.tasks.indexing import report as task
-from polygraph.text.tokens import count_tokens
 
 MAX_INPUT_TOKENS = 8_000
 """Length of a request, instructions included (GraphRAG: 8,000)."""
@@ -367,7 +366,7 @@ def _ask(models: Models, max_words: int, context: str) -> _Reply:
 def _max_context(max_input_tokens: int, max_words: int) -> int:
     """Return the tokens that the instructions leave for the context."""
     empty = task.report_request("", max_words=max_words)
-    instructions = sum(count_tokens(message.content) for message in empty.messages)
+    instructions = empty.n_tokens
     if max_input_tokens - instructions < _MIN_CONTEXT:
         raise ValueError(
             f"max_input_tokens must be at least {instructions + _MIN_CONTEXT}, not {max_input_tokens}"

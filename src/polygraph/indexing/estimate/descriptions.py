@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from polygraph.graph.descriptions import outgrows, select_statements
 from polygraph.indexing.estimate.graph_size import GraphSize
 from polygraph.indexing.estimate.plan import EstimateState
-from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
+from polygraph.indexing.estimate.ranges import Line, priced_line
 from polygraph.models import ChatModel
 from polygraph.models.calls import request_key
 from polygraph.records import Entity, Relation
@@ -44,12 +44,11 @@ def description_line(state: EstimateState, chat: ChatModel, size: GraphSize) -> 
             free += 1
             continue
         calls += 1
-        reads += sum(count_tokens(message.content) for message in request.messages)
+        reads += request.n_tokens
         writes += sum(
             min(round(_TOKENS_PER_WORD * length), sum(map(count_tokens, item.texts))) for item in some
         )
-    mid = max(size.entities.mid, 1)
-    growth = Range(*(size.entity_share * value / mid for value in low_mid_high(size.entities)))
+    growth = size.entity_growth
     return priced_line(
         STAGE, chat.name, state.price(chat), growth * calls, growth * reads, growth * writes,
         free=free, basis="descriptions of a simulated graph that outgrow the budget",

@@ -8,7 +8,7 @@ from polygraph.graph.embedding_texts import RECIPES
 from polygraph.graph.merge.view import GraphView
 from polygraph.indexing.estimate.graph_size import GraphSize, report_lengths
 from polygraph.indexing.estimate.plan import EstimateState
-from polygraph.indexing.estimate.ranges import ZERO, Line, Range, low_mid_high, priced_line
+from polygraph.indexing.estimate.ranges import ZERO, Line, Range, priced_line
 from polygraph.models import Embedder
 from polygraph.models.retry import is_local
 from polygraph.records import digest
@@ -38,12 +38,12 @@ def embedding_lines(state: EstimateState, needed: Sequence[str], size: GraphSize
     for layer, (kind_of_row, text) in RECIPES.items():
         if kind_of_row != "reports":  # not written yet
             texts[layer] = (layer, [text(row) for row in rows[kind_of_row]], "document")
-    growth = Range(*(size.entity_share * v / max(size.entities.mid, 1) for v in low_mid_high(size.entities)))
+    growth = size.entity_growth
     for stage, (layer, some, kind) in texts.items():
         if layer not in needed or not some:
             continue
         calls, tokens, free = _calls(state, embedder, some, kind)
-        n_calls = Range(*(max(calls > 0, calls * g) for g in low_mid_high(growth)))
+        n_calls = Range(*(max(calls > 0, calls * g) for g in growth))
         lines.append(
             priced_line(stage, embedder.name, state.price(embedder), n_calls, growth * tokens, ZERO,
                         free=round(free * size.entity_share), basis="entities of a simulated graph")
@@ -69,7 +69,7 @@ def _report_line(state: EstimateState, embedder: Embedder, size: GraphSize) -> L
         share = min(1.0, n_by_model / max(1.0, size.communities.mid))
         mean = share * mean * state.report_text_share + (1 - share) * _SMALL_REPORT_TOKENS
     mean = min(mean, embedder.max_tokens)
-    calls = Range(*(-(-n // _CALL) for n in low_mid_high(size.communities)))
+    calls = size.communities.map(lambda n: -(-n // _CALL))
     return priced_line(
         "report_vectors", embedder.name, state.price(embedder), calls, size.communities * mean, ZERO,
         basis="communities of a simulated graph",

@@ -110,8 +110,7 @@ def extract_without_model(state: EstimateState, to_read: Sequence[Window]) -> No
 
 def instructions() -> int:
     """Return the tokens of an extraction request beside the text."""
-    empty = extract_task.extract_request("", max_records=llm.MAX_RECORDS)
-    return sum(count_tokens(m.content) for m in empty.messages)
+    return extract_task.extract_request("", max_records=llm.MAX_RECORDS).n_tokens
 
 
 def _render(state: EstimateState, chat: ChatModel, windows: Sequence[Window]) -> _Rendered:
@@ -132,9 +131,8 @@ def _render(state: EstimateState, chat: ChatModel, windows: Sequence[Window]) ->
             state.reply_tokens[window.id] = reply.completion_tokens or count_tokens(reply.text)
             state.extractions[window.id] = _rows(state, window, reply.text)
         else:
-            n = sum(count_tokens(m.content) for m in request.messages)
             rendered.unpaid.append(window)
-            rendered.pairs.append((float(state.n_tokens[window.id]), float(n)))
+            rendered.pairs.append((float(state.n_tokens[window.id]), float(request.n_tokens)))
     read = [w for w in state.corpus.windows if w.id in state.corpus.extractions]
     for window in sample(read, _MAX_FITTED):
         reply = plan.stored_reply(request_key(chat.name, _request(state, window)))
@@ -250,9 +248,7 @@ def _gleaning_lines(
         question = sum(count_tokens(part) for part in prompt(stage).fill({}))
         n = per_window * calls
         exchange = Range(
-            (reads.low + writes.low) / max(calls.low, 1) + question,
-            (reads.mid + writes.mid) / max(calls.mid, 1) + question,
-            (reads.high + writes.high) / max(calls.high, 1) + question,
+            *(n / max(n_calls, 1) + question for n, n_calls in zip(reads + writes, calls, strict=True))
         )
         lines.append(priced_line(stage, chat.name, price, n, n * exchange, n * reply, basis=basis))
     return lines

@@ -16,7 +16,7 @@ from polygraph.indexing.estimate.model_profile import (
 )
 from polygraph.indexing.estimate.pilot import write_pilot_reports
 from polygraph.indexing.estimate.plan import EstimateState
-from polygraph.indexing.estimate.ranges import ZERO, Line, Range, low_mid_high, priced_line
+from polygraph.indexing.estimate.ranges import ZERO, Line, Range, priced_line
 from polygraph.indexing.estimate.scaling import (
     MAX_SIMULATED,
     Figures,
@@ -61,6 +61,11 @@ class GraphSize:
     context_tokens: float = 0.0
     """Tokens of a report's context, on average."""
 
+    @property
+    def entity_growth(self) -> Range:
+        """Factor from what depends on the simulated entities to the whole index."""
+        return self.entities.map(lambda n: self.entity_share * n / max(self.entities.mid, 1))
+
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
@@ -97,9 +102,7 @@ def estimate_graph(
     size = _size(state, profiles[0], lengths[1], writes_reports)
     if lengths[0] != lengths[2] and size.reports.high:
         tokens = [length.tokens(size.context_tokens) for length in lengths]
-        size.writes = Range.from_guesses(
-            n * each for n, each in zip(low_mid_high(size.reports), tokens, strict=True)
-        )
+        size.writes = Range.from_guesses(n * each for n, each in zip(size.reports, tokens, strict=True))
         size.writes = Range(size.writes.low, max(size.writes.low, size.writes.mid), size.writes.high)
     return size
 
@@ -264,8 +267,7 @@ def report_line(state: EstimateState, chat: ChatModel, size: GraphSize) -> Line:
 
 def _report_instructions(state: EstimateState) -> int:
     """Return the tokens of a request for a report beside its context."""
-    empty = report_task.report_request("", max_words=state.plan.manifest.report_words)
-    return sum(count_tokens(m.content) for m in empty.messages)
+    return report_task.report_request("", max_words=state.plan.manifest.report_words).n_tokens
 
 
 def _max_context(state: EstimateState) -> int:

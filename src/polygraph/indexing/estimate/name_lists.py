@@ -6,13 +6,12 @@ from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.suggestions.name_blocks import lists_of
 from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.indexing.estimate.plan import EstimateState
-from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
+from polygraph.indexing.estimate.ranges import Line, Range, priced_line
 from polygraph.indexing.suggested_pairs import line_of, listed_at_most, pairs_of
 from polygraph.models import ChatModel, ChatReply, ChatRequest
 from polygraph.records import Extraction, Window
 from polygraph.tasks.indexing.suggest_same import NAMES_PER_CALL, STAGE, parse_groups, suggest_same_request
 from polygraph.text.prose import count_noun
-from polygraph.text.tokens import count_tokens
 
 SUGGESTED_PER_NAME = Range(0, 0.03, 0.12)
 """Pairs that lists suggest beside those of the rules: 0.04 to 0.11 in collections of hard cases."""
@@ -98,9 +97,7 @@ def guessed_lists(
     state: EstimateState, chat: ChatModel, n_names: Range, tokens_per_name: Range, basis: str
 ) -> Line:
     """Return the line of lists of names that are not known yet."""
-    calls = Range(
-        *(-(-n // size) for n, size in zip(low_mid_high(n_names), low_mid_high(_LINES_PER_CALL), strict=True))
-    )
+    calls = Range(*(-(-n // size) for n, size in zip(n_names, _LINES_PER_CALL, strict=True)))
     return priced_line(
         STAGE, chat.name, state.price(chat), calls, calls * _instructions() + n_names * tokens_per_name,
         calls * _REPLY_TOKENS, basis=f"{basis}; at most {NAMES_PER_CALL} names in a list",
@@ -108,7 +105,7 @@ def guessed_lists(
 
 
 def _n_tokens(requests: Iterable[ChatRequest]) -> int:
-    return sum(count_tokens(message.content) for request in requests for message in request.messages)
+    return sum(request.n_tokens for request in requests)
 
 
 def _instructions() -> int:

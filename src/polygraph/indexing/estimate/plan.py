@@ -10,8 +10,8 @@ from polygraph.indexing.estimate.transfer import OtherIndexProfile
 from polygraph.models import ChatModel, ChatReply, Embedder, Models
 from polygraph.models.call_store import QuestionUsage
 from polygraph.models.calls import LedgerRow
-from polygraph.models.prices import FREE, Price, price_of
-from polygraph.models.retry import is_local
+from polygraph.models.prices import Price
+from polygraph.models.retry import price_for
 from polygraph.records import Extraction
 from polygraph.store.manifest import Manifest
 
@@ -65,4 +65,4 @@ class EstimateState:
 
     def price(self, model: ChatModel | Embedder) -> Price | None:
         """Return the price of a model, None if it is not known."""
-        return FREE if is_local(model) else price_of(model.name, self.plan.prices)
+        return price_for(model, self.plan.prices)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polygraph.indexing.estimate.model_profile import ReportLength
-from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
+from polygraph.indexing.estimate.ranges import Line, Range, priced_line
 from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import Price
 from polygraph.prompts import prompt
@@ -170,7 +170,7 @@ def _answer_instructions() -> int:
 
 def _check_instructions() -> int:
     """Return the tokens of a request to check citations beside its evidence and claims."""
-    return sum(count_tokens(m.content) for m in check_request("", (), {}).messages) + QUESTION_TOKENS
+    return check_request("", (), {}).n_tokens + QUESTION_TOKENS
 
 
 def _context(method: MethodPlan, sizes: LayerSizes) -> Range:
@@ -201,7 +201,7 @@ def _read_every_report(
     report_tokens = 0.8 * sizes.report.tokens(sizes.context_tokens) + _REPORT_HEADER
     frame = sum(count_tokens(part) for part in prompt("points").fill({"reports": "", "question": ""}))
     figures = []
-    for factor, points, answer in zip((0.75, 1.0, 1.33), POINTS_TOKENS, low_mid_high(answers), strict=True):
+    for factor, points, answer in zip((0.75, 1.0, 1.33), POINTS_TOKENS, answers, strict=True):
         text = n_reports * report_tokens * factor
         batches = max(1, -(-int(text) // batch))
         packed = min(batches * points, method.max_tokens)

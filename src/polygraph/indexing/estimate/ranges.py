@@ -1,6 +1,6 @@
 """Figures with a range, the lines of an estimate, and their sum."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,17 +49,20 @@ class Range:
             other = Range.exactly(other)
         return Range(self.low * other.low, self.mid * other.mid, self.high * other.high)
 
+    def __iter__(self) -> Iterator[float]:
+        """Yield the low, the middle and the high figure."""
+        return iter((self.low, self.mid, self.high))
+
+    def map(self, change: Callable[[float], float]) -> "Range":
+        """Return a range of changed figures."""
+        return Range(*map(change, self))
+
     def rounded(self) -> "Range":
         """Round to whole numbers."""
-        return Range(round(self.low), round(self.mid), round(self.high))
+        return self.map(round)
 
 
 ZERO = Range(0, 0, 0)
-
-
-def low_mid_high(values: Range) -> tuple[float, float, float]:
-    """Return the three figures of a range."""
-    return values.low, values.mid, values.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +150,7 @@ def priced_line(
     reads, writes = reads.rounded(), writes.rounded()
     cost = None
     if price is not None:
-        pairs = zip(low_mid_high(reads), low_mid_high(writes), strict=True)
+        pairs = zip(reads, writes, strict=True)
         cost = Range(*(price.cost(int(n_read), int(n_written)) for n_read, n_written in pairs))
     return Line(
         stage=stage,

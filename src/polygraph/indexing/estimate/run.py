@@ -21,7 +21,7 @@ from polygraph.indexing.estimate.transfer import OtherIndexProfile, profile_from
 from polygraph.ingest import EVERYTHING, Selection, path_text, read_documents
 from polygraph.models import Models
 from polygraph.models.call_store import CallPlace, calls_exist, open_call_store
-from polygraph.models.prices import PRICES, Price
+from polygraph.models.open import prices_of
 from polygraph.models.protocols import Embedder
 from polygraph.store.layers import up_to_date
 from polygraph.store.open_store import calls_of, is_begun, open_store
@@ -93,13 +93,12 @@ def estimate_index(
         corpus = read_corpus(store, loaded, roots, manifest, models.embedder)
         same = before is not None and before.chunker == manifest.chunker
         unchanged = same and not corpus.n_changed and not corpus.n_removed
-        own_prices = {n: Price(input=p.input, output=p.output) for n, p in settings.prices.items()}
         plan = Plan(
             manifest=manifest,
             wanted=wanted,
             ready=tuple(up_to_date(store, manifest)) if store is not None and unchanged else (),
             methods=methods,
-            prices={**PRICES, **own_prices},
+            prices=prices_of(settings),
             stored_reply=calls.reply if calls is not None else lambda _: None,
             stored_vectors=calls.vectors if calls is not None else lambda _: {},
             ledger=models.calls.ledger,

@@ -17,7 +17,7 @@ from polygraph.indexing.estimate.name_lists import (
     guessed_lists,
 )
 from polygraph.indexing.estimate.plan import EstimateState
-from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
+from polygraph.indexing.estimate.ranges import Line, Range, priced_line
 from polygraph.indexing.estimate.simulated_graph import resolve_simulated
 from polygraph.indexing.same_entities import choose_pairs
 from polygraph.indexing.suggested_pairs import NAMES_PER_PAIR
@@ -37,7 +37,6 @@ from polygraph.tasks.indexing.same import (
 )
 from polygraph.text.prose import count_noun
 from polygraph.text.surroundings import around
-from polygraph.text.tokens import count_tokens
 
 _PAIRS_PER_ENTITY = Range(0.05, 0.3, 0.5)
 """Pairs for each entity, where the documents are not read yet: 80 for 233 entities that a strong model extracted from
@@ -81,11 +80,11 @@ def same_lines(state: EstimateState, chat: ChatModel, n_entities: Range) -> list
     n_pairs = pairs_in_doubt(known, n_entities)
     if who.lists:
         most = NAMES_PER_PAIR * who.max_pairs
-        listed = Range(*(min(most, n) for n in low_mid_high(listed_names(known, n_entities)))).rounded()
+        listed = listed_names(known, n_entities).map(lambda n: min(most, n)).rounded()
         lines.append(guessed_lists(state, chat, listed, known.tokens_per_name, basis))
         n_pairs = n_pairs + listed * SUGGESTED_PER_NAME
-    n_pairs = Range(*(min(who.max_pairs, n) for n in low_mid_high(n_pairs)))
-    calls = Range(*(-(-n // PAIRS_PER_CALL) for n in low_mid_high(n_pairs.rounded())))
+    n_pairs = n_pairs.map(lambda n: min(who.max_pairs, n))
+    calls = n_pairs.rounded().map(lambda n: -(-n // PAIRS_PER_CALL))
     pairs = priced_line(
         STAGE, chat.name, state.price(chat), calls, calls * _instructions() + n_pairs * known.tokens_per_pair,
         calls * _REPLY_TOKENS + n_pairs * _TOKENS_PER_NUMBER,
@@ -105,14 +104,13 @@ def _counted(state: EstimateState, chat: ChatModel, who: WhoIsAsked) -> list[Lin
     chosen = choose_pairs(_as_rows(found), who.max_pairs)
     # What lists without a reply will suggest is not known.
     more = SUGGESTED_PER_NAME * lists.n_unanswered_names
-    more = Range(*(min(n, who.max_pairs - len(chosen)) for n in low_mid_high(more))).rounded()
+    more = more.map(lambda n: min(n, who.max_pairs - len(chosen))).rounded()
     if not chosen and not more.high:
         return lines
     requests = _requests(_in_context(found, extractions, windows, chosen))
     paid = [request for request in requests if _stored_reply(state, chat, request) is None]
-    reads = sum(count_tokens(message.content) for request in paid for message in request.messages)
-    n_calls = [-(-(len(chosen) + n) // PAIRS_PER_CALL) for n in low_mid_high(more)]
-    more_calls = Range(*(n - len(requests) for n in n_calls))
+    reads = sum(request.n_tokens for request in paid)
+    more_calls = more.map(lambda n: -(-(len(chosen) + n) // PAIRS_PER_CALL) - len(requests))
     writes = len(paid) * _REPLY_TOKENS + len(chosen) * _TOKENS_PER_NUMBER
     basis = f"{count_noun(len(chosen), 'pair')} of names that the rules leave undecided"
     if more.high:
@@ -156,7 +154,7 @@ def _known_pairs(state: EstimateState) -> KnownPairs:
     per_pair = _TOKENS_PER_PAIR
     if pairs:
         requests = _requests(_in_context(found, extractions, windows, pairs))
-        n_tokens = sum(count_tokens(message.content) for request in requests for message in request.messages)
+        n_tokens = sum(request.n_tokens for request in requests)
         per_pair = Range.with_relative_error(
             (n_tokens - len(requests) * _instructions()) / len(pairs), _PAIR_ERROR
         )
@@ -188,13 +186,13 @@ def pairs_in_doubt(known: KnownPairs, n_entities: Range) -> Range:
     return Range(
         *(
             n * each * max(1.0, n / known.n_entities) ** power
-            for n, each, power in zip(low_mid_high(n_entities), rates, low_mid_high(_GROWTH), strict=True)
+            for n, each, power in zip(n_entities, rates, _GROWTH, strict=True)
         )
     )
 
 
 def _instructions() -> int:
-    return sum(count_tokens(message.content) for message in same_request([]).messages)
+    return same_request([]).n_tokens
 
 
 def _requests(pairs: Sequence[tuple[NameInContext, NameInContext]]) -> list[ChatRequest]:

@@ -115,7 +115,7 @@ def counted_reply(request: ChatRequest, text: str) -> ChatReply:
     if request.max_output_tokens is not None and writes > request.max_output_tokens:
         text = truncate(text, request.max_output_tokens)
         finish, writes = "length", request.max_output_tokens
-    reads = sum(count_tokens(message.content) for message in request.messages)
+    reads = request.n_tokens
     reply = ChatReply(text=text, prompt_tokens=reads, completion_tokens=writes)
     return replace(reply, finish="length") if finish == "length" else reply
 

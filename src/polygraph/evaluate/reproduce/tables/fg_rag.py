@@ -23,7 +23,6 @@ _MEANS = (
     Table(
         paper="fg-rag",
         profile="fg-rag",
-        arxiv="2504.07103",
         name="1",
         place="Table 1",
         title="Win rates of FG-RAG on broad questions, mean of five data sets",
@@ -51,7 +50,6 @@ _MEANS = (
     Table(
         paper="fg-rag",
         profile="fg-rag",
-        arxiv="2504.07103",
         name="2",
         place="Table 2",
         title="Multi-hop questions, exact match",
@@ -73,7 +71,6 @@ _MEANS = (
     Table(
         paper="fg-rag",
         profile="fg-rag",
-        arxiv="2504.07103",
         name="3",
         place="Table 3",
         title="Ablation of FG-RAG: win rates against NaiveRAG, mean of five data sets",
@@ -233,7 +230,6 @@ _EACH = tuple(
     Table(
         paper="fg-rag",
         profile="fg-rag",
-        arxiv="2504.07103",
         name=f"7-{name}",
         place=f"Table 7, {name}",
         title="Win rates of FG-RAG on broad questions",

@@ -26,7 +26,6 @@ def _graft(name: str, place: str, title: str, values: tuple[tuple[float | None, 
     return Table(
         paper="graft",
         profile="graft",
-        arxiv="",
         name=name,
         place=place,
         title=title,

@@ -32,7 +32,6 @@ _BERT = (
 _TEXT_TABLES = (
     Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name="1-nq",
         place="Table 1, left half",
         title="Single-hop questions",
@@ -54,7 +53,6 @@ _TEXT_TABLES = (
     ),
     Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name="1-hotpotqa",
         place="Table 1, right half",
         title="Multi-hop questions",
@@ -76,7 +74,6 @@ _TEXT_TABLES = (
     ),
     Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name="2",
         place="Table 2",
         title="Multi-hop questions by type",
@@ -107,7 +104,6 @@ _TEXT_TABLES = (
     ),
     Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name="3",
         place="Table 3 and tables 6 to 11, column and rows avg",
         title="Questions about novels by complexity",
@@ -134,7 +130,6 @@ _TEXT_TABLES = (
     ),
     Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name="4-squality",
         place="Table 4 and table 12, left halves",
         title="Summaries of one story",
@@ -158,7 +153,6 @@ _TEXT_TABLES = (
     ),
     Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name="4-qmsum",
         place="Table 4 and table 12, right halves",
         title="Summaries of one meeting",
@@ -182,7 +176,6 @@ _TEXT_TABLES = (
     ),
     Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name="5-odsum-story",
         place="Table 5 and table 13, left halves",
         title="Summaries over many stories",
@@ -205,7 +198,6 @@ _TEXT_TABLES = (
     ),
     Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name="5-odsum-meeting",
         place="Table 5 and table 13, right halves",
         title="Summaries over many meetings",
@@ -246,7 +238,6 @@ def _confusion(
 ) -> Table:
     return Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name=name,
         place="Figure 2 and the text of section 4.3" if numbers else "Figure 2",
         title="Questions that only one of two answers correctly",
@@ -271,7 +262,6 @@ def _mixed(
 ) -> Table:
     return Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name=name,
         place="Figure 3; RAG and GraphRAG alone also in tables 1 to 11",
         title="Choosing between RAG and GraphRAG, and combining them",
@@ -292,7 +282,6 @@ def _mixed(
 def _judged(name: str, place: str, data: str, scope: Literal["whole", "single"]) -> Table:
     return Table(
         paper="rag-vs-graphrag",
-        arxiv="2502.11371",
         name=name,
         place=place,
         title="How often a judge prefers RAG's summary, by its position",

@@ -97,7 +97,6 @@ class Table:
     """A table of a paper."""
 
     paper: str
-    arxiv: str
     name: str
     """Its number, with the part if several parts are run separately."""
     place: str
@@ -181,6 +180,6 @@ def rows(
     return {s.name: row for s, row in zip(systems, values, strict=True)}
 
 
-def mean_of(n: str, what: str = "data sets") -> str:
+def mean_of(n: str) -> str:
     """Return the remark on a table of means, of which one data set is run here."""
-    return f"the published rates are means of {n} {what}; ours are of the one given"
+    return f"the published rates are means of {n} data sets; ours are of the one given"

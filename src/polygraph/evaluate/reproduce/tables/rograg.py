@@ -14,7 +14,6 @@ TABLES: tuple[Table, ...] = (
     Table(
         paper="rograg",
         profile="rograg",
-        arxiv="2503.06474",
         name="2",
         place="Table 2",
         title="Four kinds of questions about plants",
@@ -41,7 +40,6 @@ TABLES: tuple[Table, ...] = (
     Table(
         paper="rograg",
         profile="rograg",
-        arxiv="2503.06474",
         name="6",
         place="Table 6",
         title="Dual-level retrieval against logic forms",

@@ -65,7 +65,6 @@ def _judged_table(
 ) -> Table:
     return Table(
         paper="unbiased-evaluation",
-        arxiv="2506.06331",
         name=name,
         place=place,
         title=title,
@@ -91,7 +90,6 @@ def _judged_table(
 TABLES: tuple[Table, ...] = (
     Table(
         paper="unbiased-evaluation",
-        arxiv="2506.06331",
         name="2",
         place="Table 2",
         title="Tokens and seconds per question",

@@ -23,7 +23,7 @@ import numpy as np
 from polygraph.errors import BadInput
 from polygraph.evaluate.questions.extractive import sentence_questions
 from polygraph.finetune.data.gold_questions import resolve_questions
-from polygraph.finetune.data.quotes import sentences
+from polygraph.finetune.data.quotes import document_text, sentences
 from polygraph.finetune.data.records import QuestionSet, Quote, TrainingQuestion
 from polygraph.finetune.data.rules.asking import AskedStatement
 from polygraph.finetune.data.rules.names import description_questions, holder_questions, name_questions
@@ -161,7 +161,7 @@ def _single_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[Tr
             asked = subject_question(statement, subject)
             if asked is not None:
                 yield _question("edge" if related(asked, statement) else "single", asked, [each])
-            said = said_question(statement, subject, _text_of(index, each.chunk.document))
+            said = said_question(statement, subject, document_text(index, each.chunk.document))
             if said is not None:
                 yield _question("statement", said, [each])
 
@@ -186,11 +186,6 @@ def _office_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[Tr
                     oracles=(chunk,),
                     quotes=(quote,),
                 )
-
-
-def _text_of(index: Snapshot, document: str) -> str:
-    found = index.store.documents.get(document)
-    return found.text if found is not None else ""
 
 
 def _subgraph_questions(stated: Sequence[_Stated], max_oracles: int) -> Iterator[TrainingQuestion]:

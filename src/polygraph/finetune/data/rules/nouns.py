@@ -114,25 +114,21 @@ def is_time(name: str) -> bool:
     return all(word in _TIMES for word in words)
 
 
-def noun_of(entity: Entity, spelling: str, *, trusted: bool, before: str = "") -> str:
+def noun_of(entity: Entity, spelling: str, *, trusted: bool) -> str:
     """Return the noun that asks for an entity; empty if nothing but a parser says what it is.
 
-    A title, a given name or a common noun in the name decides; so does a common noun directly before it. Otherwise the
-    type counts if a model extracted it.
+    A title, a given name or a common noun in the name decides. Otherwise the type counts if a model extracted it.
 
     Args:
         entity: that is asked for.
         spelling: as its sentence has it, with titles.
         trusted: whether a model extracted the type.
-        before: word before the spelling.
     """
     if is_office(spelling) or is_time(spelling):
         return ""
     words = [word.casefold() for word in _WORD.findall(spelling)]
     if not words:
         return ""
-    if before.casefold() in _SHIP_WORDS.split():
-        return "ship"
     # Of the last word first: "Harbour Board" is a board. "Jack Hill" may be a person or a hill.
     if len(words) > 1 and words[-1] in _NOUN_OF and words[0] not in TITLES:
         return _NOUN_OF[words[-1]] if words[0] not in _GIVEN else ""

@@ -7,7 +7,13 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from polygraph.indexing.exchange.exporters.folder import write_export
-from polygraph.indexing.exchange.exporters.records import Row, finished_layers, numbered_relations, rows
+from polygraph.indexing.exchange.exporters.records import (
+    Row,
+    described,
+    finished_layers,
+    numbered_relations,
+    rows,
+)
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import StoreReader
 
@@ -79,7 +85,7 @@ def _texts(row: Row) -> Row:
         for name in ("aliases", "predicates", "keywords", "chunks")
         if name in row
     }
-    return found | {"description": " ".join(each["text"] for each in row["descriptions"])}
+    return found | {"description": described(row)}
 
 
 def _data(prefix: str, types: Mapping[str, str], values: Row) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polygraph.indexing.exchange.exporters.folder import write_export
-from polygraph.indexing.exchange.exporters.records import Row, finished_layers, rows
+from polygraph.indexing.exchange.exporters.records import Row, described, finished_layers, rows
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import StoreReader
 
@@ -72,10 +72,6 @@ def _quoted(text: str) -> str:
     return '"{}"'.format(text.replace('"', '""'))
 
 
-def _description(row: Row) -> str:
-    return " ".join(each["text"] for each in row["descriptions"])
-
-
 def _documents(stream: Stream) -> Iterator[list[Cell]]:
     for d in stream("documents"):
         yield [d["id"], d["title"], json.dumps(d["metadata"], ensure_ascii=False, sort_keys=True)]
@@ -88,7 +84,7 @@ def _chunks(stream: Stream) -> Iterator[list[Cell]]:
 
 def _entities(stream: Stream) -> Iterator[list[Cell]]:
     for e in stream("entities"):
-        yield [e["id"], e["name"], e["type"], e["aliases"], e["degree"], _description(e)]
+        yield [e["id"], e["name"], e["type"], e["aliases"], e["degree"], described(e)]
 
 
 def _communities(stream: Stream) -> Iterator[list[Cell]]:
@@ -107,7 +103,7 @@ def _communities(stream: Stream) -> Iterator[list[Cell]]:
 def _relations(stream: Stream) -> Iterator[list[Cell]]:
     for r in stream("relations"):
         yield [
-            r["source"], r["target"], float(r["weight"]), r["predicates"], r["keywords"], _description(r), r["chunks"]
+            r["source"], r["target"], float(r["weight"]), r["predicates"], r["keywords"], described(r), r["chunks"]
         ]  # fmt: skip
 
 

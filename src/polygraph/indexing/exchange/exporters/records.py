@@ -196,25 +196,34 @@ def _communities(store: StoreReader) -> Iterator[Row]:
 
 def _reports(store: StoreReader) -> Iterator[Row]:
     for page in _pages(sorted(store.reports.reported_communities())):
-        for report in store.reports.get(page):
-            yield {
-                "community": report.community,
-                "level": report.level,
-                "title": report.title,
-                "summary": report.summary,
-                "rating": report.rating,
-                "weight": report.weight,
-                "written_by": report.written_by,
-                "findings": [
-                    {"summary": f.summary, "explanation": f.explanation, "chunks": list(f.chunks)}
-                    for f in report.findings
-                ],
-                "chunks": list(report.chunks),
-            }
+        yield from map(report_row, store.reports.get(page))
+
+
+def report_row(report: Report) -> Row:
+    """Return a report as plain values."""
+    return {
+        "community": report.community,
+        "level": report.level,
+        "title": report.title,
+        "summary": report.summary,
+        "rating": report.rating,
+        "weight": report.weight,
+        "written_by": report.written_by,
+        "findings": [
+            {"summary": f.summary, "explanation": f.explanation, "chunks": list(f.chunks)}
+            for f in report.findings
+        ],
+        "chunks": list(report.chunks),
+    }
 
 
 def _pages(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (ids[at : at + _PAGE] for at in range(0, len(ids), _PAGE))
+
+
+def described(row: Row) -> str:
+    """Return the descriptions of an entity or relation as one text."""
+    return " ".join(each["text"] for each in row["descriptions"])
 
 
 def _written(store: StoreReader, *, in_use: bool) -> Iterator[Row]:

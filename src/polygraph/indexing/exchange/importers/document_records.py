@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from polygraph.indexing.exchange.exporters.records import Row
-from polygraph.indexing.exchange.importers.record_file import RecordFile, shorten
+from polygraph.indexing.exchange.importers.record_file import RecordFile
+from polygraph.indexing.exchange.importers.schema import shorten
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
 from polygraph.text.passage import short_fields
 

@@ -7,8 +7,12 @@ from typing import NoReturn
 from polygraph.errors import BadInput
 from polygraph.indexing.exchange.exporters.folder import MANIFEST, read_manifest
 from polygraph.indexing.exchange.exporters.records import KINDS, LAYER_OF
-from polygraph.indexing.exchange.importers.schema import EXTRACTOR_SETTINGS, PRUNING_SETTINGS, find_fault
-from polygraph.indexing.exchange.importers.schema import MANIFEST as MANIFEST_SHAPE
+from polygraph.indexing.exchange.importers.schema import (
+    EXTRACTOR_SETTINGS,
+    MANIFEST_SHAPE,
+    PRUNING_SETTINGS,
+    find_fault,
+)
 from polygraph.store.layers import DEPENDENCIES, with_dependencies
 from polygraph.store.manifest import FORMAT, Manifest
 

@@ -12,17 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from polygraph.errors import BadInput
-from polygraph.indexing.exchange.exporters.records import Row
+from polygraph.indexing.exchange.exporters.records import Row, report_row
 from polygraph.indexing.exchange.importers import IMPORTED_ROOT
 from polygraph.indexing.exchange.importers.document_records import read_chunks, read_extraction, read_windows
 from polygraph.indexing.exchange.importers.export_manifest import ExportManifest, read_export_manifest
-from polygraph.indexing.exchange.importers.record_file import (
-    RecordFile,
-    finite_number,
-    reject_constant,
-    shorten,
-)
-from polygraph.indexing.exchange.importers.schema import SHAPES, find_fault
+from polygraph.indexing.exchange.importers.record_file import RecordFile, finite_number, reject_constant
+from polygraph.indexing.exchange.importers.schema import SHAPES, find_fault, shorten
 from polygraph.records import Document, Finding, Report
 from polygraph.store.layers import versions
 from polygraph.store.manifest import Manifest
@@ -241,24 +236,6 @@ def _is_written(text: str) -> bool:
         if not isinstance(parts, list) or len(parts) != _WRITTEN_FIELDS:
             return False
         report = report_from_json(text)
-        return report_to_json(report) == text and not find_fault(_plain(report), SHAPES["reports"])
+        return report_to_json(report) == text and not find_fault(report_row(report), SHAPES["reports"])
     except (ValueError, TypeError, RecursionError):
         return False
-
-
-def _plain(report: Report) -> Row:
-    findings = [
-        {"summary": f.summary, "explanation": f.explanation, "chunks": list(f.chunks)}
-        for f in report.findings
-    ]
-    return {
-        "community": report.community,
-        "level": report.level,
-        "title": report.title,
-        "summary": report.summary,
-        "findings": findings,
-        "rating": report.rating,
-        "chunks": list(report.chunks),
-        "weight": report.weight,
-        "written_by": report.written_by,
-    }

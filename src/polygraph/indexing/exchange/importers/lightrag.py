@@ -41,12 +41,7 @@ def read_lightrag(folder: Path) -> SourceGraph:
     """
     graph = SourceGraph(program="lightrag")
     path = find_file(folder, GRAPHML)
-    nodes: list[dict[str, Any]]
-    edges: list[dict[str, Any]]
-    if path is not None:
-        nodes, edges = _graphml(path)
-    else:
-        nodes, edges = _lines(folder)
+    nodes, edges = _graphml(path) if path is not None else _lines(folder)
     if any(node.get("clusters") for node in nodes):
         graph.program = "nano-graphrag"
     _texts(graph, folder)
@@ -87,7 +82,7 @@ def _texts(graph: SourceGraph, folder: Path) -> None:
         graph.counts["documents"] = len(graph.documents)
     rows: list[tuple[Any, dict[str, Any]]] = []
     if (path := find_file(folder, "kv_store_text_chunks.json")) is not None:
-        rows = list(_table(path))
+        rows += _table(path)
     elif (path := find_file(folder, "chunks.jsonl")) is not None:
         rows = [(row.get("id"), row) for row in read_objects(path)]
     # The sort is stable: where no order is stated, that of the file stays.
@@ -98,7 +93,7 @@ def _texts(graph: SourceGraph, folder: Path) -> None:
         graph.add_unit(key, text, [] if document is None else [document], value.get("title"))
     graph.counts["text_units"] = len(rows)
     if (path := find_file(folder, "kv_store_community_reports.json")) is not None:
-        graph.counts["reports"] = len(list(_table(path)))
+        graph.counts["reports"] = len(_table(path))
     elif (path := find_file(folder, "community_reports.jsonl")) is not None:
         graph.counts["reports"] = sum(1 for _ in read_objects(path))
 

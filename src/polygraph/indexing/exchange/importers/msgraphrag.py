@@ -31,51 +31,42 @@ def read_msgraphrag(folder: Path) -> SourceGraph:
         MissingExtra: without pyarrow.
     """
     graph = SourceGraph(program="msgraphrag")
-    tables = {name: _table(folder, name) for name in _TABLES}
+    tables = {name: path for name in _TABLES if (path := _table(folder, name)) is not None}
     for name in ("entities", "relationships"):
-        if tables[name] is None:
+        if name not in tables:
             raise BadInput(f"{folder} has no {name}.parquet. Name the output folder of Microsoft GraphRAG")
-    if (path := tables["documents"]) is not None:
-        for row in read_parquet(path, ("id", "title", "text", "raw_content", "creation_date")):
+    if "documents" in tables:
+        for row in read_parquet(tables["documents"], ("id", "title", "text", "raw_content", "creation_date")):
             more = {"creation_date": row["creation_date"]} if row["creation_date"] else {}
             add_document(graph, row["id"], row["title"], row["text"] or row["raw_content"], more)
             _count(graph, "documents")
-    if (path := tables["text_units"]) is not None:
-        for row in read_parquet(path, ("id", "text", "document_id", "document_ids")):
+    if "text_units" in tables:
+        for row in read_parquet(tables["text_units"], ("id", "text", "document_id", "document_ids")):
             graph.add_unit(row["id"], row["text"], _list(row["document_ids"]) or _list(row["document_id"]))
             _count(graph, "text_units")
     path = tables["entities"]
-    if path is not None:
-        _require(path, ("title", "name"))
-        for row in read_parquet(path, ("title", "name", "type", "description", "text_unit_ids")):
-            name = row["title"] if row["title"] is not None else row["name"]
-            graph.add_entity(
-                name, row["type"], _descriptions(row["description"]), _list(row["text_unit_ids"])
-            )
-            _count(graph, "entities")
+    _require(path, ("title", "name"))
+    for row in read_parquet(path, ("title", "name", "type", "description", "text_unit_ids")):
+        name = row["title"] if row["title"] is not None else row["name"]
+        graph.add_entity(name, row["type"], _descriptions(row["description"]), _list(row["text_unit_ids"]))
+        _count(graph, "entities")
     path = tables["relationships"]
-    if path is not None:
-        _require(path, ("source",))
-        for row in read_parquet(path, ("source", "target", "description", "weight", "text_unit_ids")):
-            graph.add_relation(
-                row["source"],
-                row["target"],
-                descriptions=_descriptions(row["description"]),
-                strength=1.0 if row["weight"] is None else row["weight"],
-                units=_list(row["text_unit_ids"]),
-            )
-            _count(graph, "relations")
-    _left_out(graph, tables)
-    return graph
-
-
-def _left_out(graph: SourceGraph, tables: dict[str, Path | None]) -> None:
-    for name, what in (("covariates", "claims"), ("community_reports", "reports")):
-        path = tables[name]
-        if path is not None:
-            graph.counts[what] = sum(1 for _ in read_parquet(path, ("id",)))
+    _require(path, ("source",))
+    for row in read_parquet(path, ("source", "target", "description", "weight", "text_unit_ids")):
+        graph.add_relation(
+            row["source"],
+            row["target"],
+            descriptions=_descriptions(row["description"]),
+            strength=1.0 if row["weight"] is None else row["weight"],
+            units=_list(row["text_unit_ids"]),
+        )
+        _count(graph, "relations")
+    for table, what in (("covariates", "claims"), ("community_reports", "reports")):
+        if table in tables:
+            graph.counts[what] = sum(1 for _ in read_parquet(tables[table], ("id",)))
     if n := graph.counts.get("claims"):
         graph.notes.append(f"{n} claims were not taken over: an index keeps no claims")
+    return graph
 
 
 def _count(graph: SourceGraph, what: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from polygraph.errors import BadInput
 from polygraph.indexing.exchange.exporters.folder import MANIFEST
 from polygraph.indexing.exchange.exporters.records import Row
-from polygraph.indexing.exchange.importers.schema import SHAPES, find_fault
+from polygraph.indexing.exchange.importers.schema import SHAPES, find_fault, shorten
 
 MAX_LINE_BYTES = 400_000_000
 """Longest line: twice the largest file that is loaded, since a line feed takes two characters in JSON."""
@@ -118,12 +118,6 @@ class RecordFile:
         except ValueError as error:
             self.reject(f"is not JSON ({error})")
         return row
-
-
-def shorten(value: object) -> str:
-    """Return a value as it is shown in messages."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def reject_constant(name: str) -> NoReturn:

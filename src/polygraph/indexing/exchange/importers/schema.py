@@ -6,6 +6,8 @@ from typing import Any
 
 from polygraph.store.protocol import DECISION_KINDS
 
+_SHOWN = 60
+"""Characters of a faulty value."""
 _MOST = 2**53
 """Programs that read JSON differ on whole numbers beyond it."""
 
@@ -162,7 +164,7 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
 
 _COUNT = Shape("a whole number from 1", lambda value: _is_whole(value) and value > 0)
 
-MANIFEST: Mapping[str, Shape] = {
+MANIFEST_SHAPE: Mapping[str, Shape] = {
     "format": WHOLE,
     "chunk_tokens": _COUNT,
     "overlap_tokens": WHOLE,
@@ -213,16 +215,17 @@ def find_fault(record: Any, shape: Mapping[str, Shape]) -> str:
     "'b' must be a text, not 1"
     """
     if not isinstance(record, dict):
-        return f"must be an object, not {_short(record)}"
+        return f"must be an object, not {shorten(record, _SHOWN)}"
     for name, each in shape.items():
         if name not in record:
             return f"the field {name!r} is missing"
         if not each.holds(record[name]):
-            return f"{name!r} must be {each.wanted}, not {_short(record[name])}"
+            return f"{name!r} must be {each.wanted}, not {shorten(record[name], _SHOWN)}"
     unknown = sorted(record.keys() - shape.keys())
-    return f"the field {_short(unknown[0])} is not known" if unknown else ""
+    return f"the field {shorten(unknown[0], _SHOWN)} is not known" if unknown else ""
 
 
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:60]}…"
+def shorten(value: object, most: int = 80) -> str:
+    """Return a value as it is shown in messages."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}…"

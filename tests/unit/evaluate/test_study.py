@@ -352,3 +352,14 @@ def test_a_method_named_twice_is_answered_as_a_second_instance(call, folder):
     assert {a.method for a in StudyFolder(Path("s")).answers()} == {"bm25", "naive", "bm25#2"}
     report = call("eval", "report", "--output", "s", "--index", folder, "--json")
     assert [m["method"] for m in json.loads(report.out)["findings"]["methods"]] == ["bm25", "naive"]
+
+
+def test_a_report_needs_no_index_unless_one_is_named(call, folder):
+    call("eval", "questions", "--kind", "sentences", "-n", 2, "--output", "s", "--index", folder)
+    assert call("eval", "answers", "-m", "bm25,naive", "--output", "s", "--index", folder).code == 0
+    assert call("eval", "report", "--output", "s").code == 0
+    assert not Path("polygraph.index").exists()
+    done = call("eval", "report", "--output", "s", "--index", "other.index")
+    assert (done.code, "there is no index at other.index" in done.sentence) == (2, True)
+    done = call("eval", "report", "--output", "s", env={"POLYGRAPH_INDEX": "another.index"})
+    assert "there is no index at another.index" in done.sentence

@@ -98,6 +98,39 @@ def test_more_trials_and_methods_may_be_added_later(folder, tmp_path):
         assert {j.methods for j in study.folder.judgements()} > {("bm25", "naive"), ("naive", "bm25")}
 
 
+def test_methods_named_in_another_order_are_neither_aligned_nor_judged_again(folder, tmp_path):
+    design = JudgingDesign(repeats=1, trials=1)
+    one_order = JudgingDesign(protocol="lightrag", orders="first", repeats=1, trials=1)
+    with opened(folder) as index:
+        chat = index.models.chat
+        study = run(index, tmp_path, trials=1)
+        study.answer([*reversed(METHODS)])
+        study.judge([chat], design, methods=[*reversed(METHODS)])
+        study.judge([chat], one_order, methods=[*reversed(METHODS)])
+        before = {name: (tmp_path / f"{name}.jsonl").read_bytes() for name in ("aligned", "judgements")}
+        asked = len(chat.requests)
+        # Neither the other order nor the order of the file is that of the first judgements by either protocol.
+        for methods in ([], METHODS, [*reversed(METHODS)]):
+            study.judge([chat], design, methods=methods)
+            study.judge([chat], one_order, methods=methods)
+        assert len(chat.requests) == asked
+        for name, was in before.items():
+            assert (tmp_path / f"{name}.jsonl").read_bytes() == was
+    assert {(p.a, p.b) for p in study.folder.aligned()} == {("bm25", "graphrag-local")}
+    shown = {j.methods for j in study.folder.judgements() if j.protocol == "lightrag"}
+    assert shown == {("graphrag-local", "bm25")}
+
+
+def test_a_sheet_of_aligned_answers_needs_no_model_whatever_the_order_of_the_methods(folder, tmp_path):
+    with opened(folder) as index:
+        study = index.experiment(tmp_path)
+        study.generate_questions("sentences", n=3)
+        study.answer(METHODS)
+        study.judge([index.models.chat], JudgingDesign(repeats=1, trials=1), methods=[*reversed(METHODS)])
+    with opened(folder, chat=False) as index:
+        assert index.experiment(tmp_path).sheet(tmp_path / "sheet.csv")
+
+
 def test_a_step_with_results_refuses_other_settings(folder, tmp_path):
     with opened(folder) as index:
         study = run(index, tmp_path)

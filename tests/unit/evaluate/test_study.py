@@ -396,3 +396,27 @@ def test_a_report_needs_no_index_unless_one_is_named(call, folder):
     assert (done.code, "there is no index at other.index" in done.sentence) == (2, True)
     done = call("eval", "report", "--output", "s", env={"POLYGRAPH_INDEX": "another.index"})
     assert "there is no index at another.index" in done.sentence
+
+
+def test_a_method_that_was_interrupted_does_not_take_the_others_scores_away(folder, tmp_path):
+    with opened(folder, chat=False) as index:
+        study = index.experiment(tmp_path)
+        study.generate_questions("sentences", n=4)
+        n = len(study.questions())
+        study.answer([*METHODS, "naive"])
+        lines = (tmp_path / "answers.jsonl").read_text().splitlines(keepends=True)
+        naive = [line for line in lines if json.loads(line)["method"] == "naive"]
+        others = [line for line in lines if line not in naive]
+        (tmp_path / "answers.jsonl").write_text("".join([*others, naive[0]]))
+        report = study.report()
+        assert set(report.gold.figures()) == set(METHODS)
+        assert report.gold.metrics[0].n == n
+        assert f"naive has answered 1 of {n} questions: it is left out" in " ".join(report.findings.notes)
+        (tmp_path / "answers.jsonl").write_text("".join([*others, *naive[:-1]]))
+        report = study.report()
+        assert set(report.gold.figures()) == {*METHODS, "naive"}
+        assert report.gold.metrics[0].n == n - 1
+        assert "are over the questions that all methods have answered" in " ".join(report.findings.notes)
+        # No question has answers of every method.
+        (tmp_path / "answers.jsonl").write_text("".join([others[0], naive[1]]))
+        assert study.report().gold is None

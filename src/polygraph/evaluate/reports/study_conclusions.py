@@ -196,16 +196,17 @@ def study_notes(
 
 
 def oracle_sentence(correct: Mapping[str, Mapping[str, float]]) -> str:
-    """Say what a perfect choice of the method for each question would gain; empty with fewer than two methods.
+    """Say what a perfect choice of the method for each question would gain; empty if nothing can be chosen.
 
     Args:
         correct: by method, 1 or 0 per question.
     """
-    if len(correct) < 2:
+    if len(correct) < 2 or not frozenset[str].intersection(*map(frozenset, correct.values())):
         return ""
     best = oracle(correct)
     return (
-        f"An oracle that always picks the best method would answer {100 * best.mean:.0f} % of {best.n} questions "
+        f"An oracle that always picks the best method would answer {100 * best.mean:.0f} % of "
+        f"{count_noun(best.n, 'question')} "
         f"correctly; {best.best} alone answers {100 * best.best_mean:.0f} %. No router over these methods can do "
         "better than the oracle."
     )

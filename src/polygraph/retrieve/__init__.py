@@ -3,12 +3,13 @@
 A method's file is imported when the method is first looked up.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from polygraph.errors import UnknownMethod
+from polygraph.errors import BadInput, UnknownMethod
 
 if TYPE_CHECKING:
     from polygraph.retrieve.base import Method
@@ -178,12 +179,39 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
 )
 
 
+_REGISTERED: dict[str, "Method"] = {}
+_NAME = re.compile(r"[\w.-]+(:[\w.-]+)?")
+"""Other characters have a meaning in names of answers, such as the ``#`` of an A/A control."""
+
+
+def register(name: str, method: "Method") -> None:
+    """Give a method of your own a name in this process.
+
+    From then on the name is used like that of any other method: in `Index.ask`, `compare`, `evaluate_retrieval`,
+    `add`, and in studies. `METHODS` does not list it. A name that was registered before gets the new method.
+
+    Args:
+        name: letters, digits, ``_``, ``-`` and ``.``; a variant may follow after a colon.
+        method: an instance, with its parameters.
+
+    Raises:
+        BadInput: if the name has other characters, or is that of one of `METHODS`.
+    """
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"a method cannot be called {name!r}. Use letters, digits, _, - and . in its name")
+    if name in METHODS:
+        raise BadInput(f"there is a method {name!r} already. Register yours under another name")
+    _REGISTERED[name] = method
+
+
 def method(name: str) -> "Method":
     """Return a method by name.
 
     Raises:
         UnknownMethod: with the names that exist.
     """
+    if name in _REGISTERED:
+        return _REGISTERED[name]
     if name not in METHODS:
-        raise UnknownMethod(name, METHODS)
+        raise UnknownMethod(name, [*METHODS, *_REGISTERED])
     return METHODS[name]

@@ -634,7 +634,7 @@ class Index:
     def evaluate_retrieval(
         self,
         questions: str | Path | Sequence[Question],
-        methods: Sequence[str] | Mapping[str, Method],
+        methods: Sequence[str] | Mapping[str, str | Method],
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
@@ -651,12 +651,13 @@ class Index:
 
         Args:
             questions: a file of JSON lines, or questions.
-            methods: names from `polygraph methods`, or methods of your own by name.
+            methods: names from `polygraph methods`; or methods, your own or again names, by the names under which they
+                are reported.
             where: as for `ask`.
             max_tokens: as for `ask`.
             ks: depths of recall@k and the like; default: those of `evaluate.metrics.retrieval.KS`.
             metric: by which methods are compared; default: recall at 5 of the gold that there is.
-            margin: differences of the metric within it are of no consequence.
+            margin: differences of the metric within it are of no consequence; 0.05 is 5 points of 100.
             evidence: field of the file that holds the gold document ids.
             limit: size of a seeded sample of the questions; default: all.
             seed: of the sample and the tests.
@@ -679,9 +680,8 @@ class Index:
             ks = KS
         if not ks or min(ks) < 1:
             raise BadInput(f"--k {','.join(map(str, ks))} is not a list of depths, such as 1,5,10")
-        chosen = (
-            dict(methods) if isinstance(methods, Mapping) else {name: find_method(name) for name in methods}
-        )
+        by_name = methods if isinstance(methods, Mapping) else {name: name for name in methods}
+        chosen = {name: find_method(m) if isinstance(m, str) else m for name, m in by_name.items()}
         options = RetrievalOptions(
             ks=tuple(sorted(set(ks))),
             metric=metric,

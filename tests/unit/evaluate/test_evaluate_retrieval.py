@@ -1,6 +1,7 @@
 """Retrieval measured on a small index with predictable rankings."""
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -52,14 +53,27 @@ class Fixed:
     order: tuple[str, ...] = ()
     max_tokens: int = 1000
     fails_on: str = ""
+    failure: type[Exception] = WorkFailed
 
     def __call__(self, question, index, models):
         require(index, "fixed", self.needs, models)
         if self.fails_on and self.fails_on in question:
-            raise UnusableReply("nothing of use", "raw")
+            raise self.failure("nothing of use")
         numbers = index.store.documents.chunk_rows()
         hits = [Hit(n, 1.0) for d in self.order for chunk, n in numbers.items() if chunk.startswith(f"{d}:")]
         return pack_chunks(question, "fixed", index, hits, [""] * len(hits), k=3, max_tokens=self.max_tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailsOnNumber(Fixed):
+    """Fails on the questions above a number."""
+
+    above: int = 0
+
+    def __call__(self, question, index, models):
+        if int(question.split()[1].rstrip("?")) > self.above:
+            raise UnusableReply("nothing of use", "raw")
+        return Fixed.__call__(self, question, index, models)
 
 
 def question(n, evidence, **more):
@@ -164,6 +178,11 @@ def test_a_missing_layer_is_named_for_all_methods_before_anything_is_asked(index
     assert "reports" in caught.value.missing
     with pytest.raises(UnknownMethod):
         index.evaluate_retrieval([question(1, ["d0"])], ["bm52"])
+
+
+def test_names_and_methods_can_be_measured_beside_each_other(index):
+    found = index.evaluate_retrieval([question(1, ["d0"])], {"theirs": "bm25", "mine": Fixed(order=("d0",))})
+    assert [m.name for m in found.methods] == ["theirs", "mine"]
 
 
 def test_a_filter_applies_to_every_question_and_excluded_gold_is_noted(index):
@@ -313,7 +332,39 @@ def test_a_failed_question_is_counted_and_is_not_a_zero(index):
     assert (scores(found, "frail")["n"], scores(found, "frail")["n_failed"]) == (2, 1)
     assert scores(found, "frail")["recall@1"] == 1
     assert found.comparisons[0].n == 2
-    assert any("failed with frail" in note for note in found.notes)
+    assert any("failed with frail" in note and "(the first: nothing of use)" in note for note in found.notes)
+
+
+def test_an_error_of_a_method_of_ones_own_ends_no_run_and_names_the_line_that_raised_it(index):
+    methods = {"good": Fixed(), "frail": Fixed(order=("d0",), fails_on="Question 1?", failure=KeyError)}
+    found = index.evaluate_retrieval([question(n, ["d0"]) for n in range(3)], methods)
+    assert scores(found, "frail")["n_failed"] == 1
+    [note] = [note for note in found.notes if "failed with frail" in note]
+    assert re.search(r"the first: KeyError: 'nothing of use', raised in line \d+ of test_evaluate_", note)
+    with pytest.raises(WorkFailed, match="frail failed on all 1 questions, last with: KeyError"):
+        index.evaluate_retrieval([question(1, ["d0"])], methods)
+    with pytest.raises(BadInput, match="nothing of use"):
+        index.evaluate_retrieval(
+            [question(1, ["d0"])], {"frail": Fixed(fails_on="Question", failure=BadInput)}
+        )
+
+
+def test_a_method_that_fails_on_the_difficult_questions_is_not_the_best_for_it(index):
+    easy, difficult = [question(n, ["d0"]) for n in range(5)], [question(n, ["d5"]) for n in range(5, 9)]
+    # On the easy questions both find everything; on the difficult ones one finds nothing, and the other fails.
+    methods = {
+        "good": Fixed(order=("d0", "d1")),
+        "frail": FailsOnNumber(order=("d0",), above=4),
+        "short": Fixed(order=("d1", "d2", "d3")),
+    }
+    found = index.evaluate_retrieval([*easy, *difficult], methods)
+    assert scores(found, "frail")["recall@5"] > scores(found, "good")["recall@5"]
+    assert found.conclusions[0].startswith(
+        "good and frail have the highest recall@5: 1.000 [0.478, 1.000] on the 5 questions that every method could be "
+        "measured on"
+    )
+    [with_short] = [s for s in found.conclusions if "good" in s and "short" in s]
+    assert ", on 9 questions" in with_short
 
 
 def counting(index, tmp_path, stop_at=None, asked=None, **options):

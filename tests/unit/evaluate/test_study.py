@@ -98,6 +98,39 @@ def test_more_trials_and_methods_may_be_added_later(folder, tmp_path):
         assert {j.methods for j in study.folder.judgements()} > {("bm25", "naive"), ("naive", "bm25")}
 
 
+def test_methods_named_in_another_order_are_neither_aligned_nor_judged_again(folder, tmp_path):
+    design = JudgingDesign(repeats=1, trials=1)
+    one_order = JudgingDesign(protocol="lightrag", orders="first", repeats=1, trials=1)
+    with opened(folder) as index:
+        chat = index.models.chat
+        study = run(index, tmp_path, trials=1)
+        study.answer([*reversed(METHODS)])
+        study.judge([chat], design, methods=[*reversed(METHODS)])
+        study.judge([chat], one_order, methods=[*reversed(METHODS)])
+        before = {name: (tmp_path / f"{name}.jsonl").read_bytes() for name in ("aligned", "judgements")}
+        asked = len(chat.requests)
+        # Neither the other order nor the order of the file is that of the first judgements by either protocol.
+        for methods in ([], METHODS, [*reversed(METHODS)]):
+            study.judge([chat], design, methods=methods)
+            study.judge([chat], one_order, methods=methods)
+        assert len(chat.requests) == asked
+        for name, was in before.items():
+            assert (tmp_path / f"{name}.jsonl").read_bytes() == was
+    assert {(p.a, p.b) for p in study.folder.aligned()} == {("bm25", "graphrag-local")}
+    shown = {j.methods for j in study.folder.judgements() if j.protocol == "lightrag"}
+    assert shown == {("graphrag-local", "bm25")}
+
+
+def test_a_sheet_of_aligned_answers_needs_no_model_whatever_the_order_of_the_methods(folder, tmp_path):
+    with opened(folder) as index:
+        study = index.experiment(tmp_path)
+        study.generate_questions("sentences", n=3)
+        study.answer(METHODS)
+        study.judge([index.models.chat], JudgingDesign(repeats=1, trials=1), methods=[*reversed(METHODS)])
+    with opened(folder, chat=False) as index:
+        assert index.experiment(tmp_path).sheet(tmp_path / "sheet.csv")
+
+
 def test_a_step_with_results_refuses_other_settings(folder, tmp_path):
     with opened(folder) as index:
         study = run(index, tmp_path)
@@ -352,3 +385,38 @@ def test_a_method_named_twice_is_answered_as_a_second_instance(call, folder):
     assert {a.method for a in StudyFolder(Path("s")).answers()} == {"bm25", "naive", "bm25#2"}
     report = call("eval", "report", "--output", "s", "--index", folder, "--json")
     assert [m["method"] for m in json.loads(report.out)["findings"]["methods"]] == ["bm25", "naive"]
+
+
+def test_a_report_needs_no_index_unless_one_is_named(call, folder):
+    call("eval", "questions", "--kind", "sentences", "-n", 2, "--output", "s", "--index", folder)
+    assert call("eval", "answers", "-m", "bm25,naive", "--output", "s", "--index", folder).code == 0
+    assert call("eval", "report", "--output", "s").code == 0
+    assert not Path("polygraph.index").exists()
+    done = call("eval", "report", "--output", "s", "--index", "other.index")
+    assert (done.code, "there is no index at other.index" in done.sentence) == (2, True)
+    done = call("eval", "report", "--output", "s", env={"POLYGRAPH_INDEX": "another.index"})
+    assert "there is no index at another.index" in done.sentence
+
+
+def test_a_method_that_was_interrupted_does_not_take_the_others_scores_away(folder, tmp_path):
+    with opened(folder, chat=False) as index:
+        study = index.experiment(tmp_path)
+        study.generate_questions("sentences", n=4)
+        n = len(study.questions())
+        study.answer([*METHODS, "naive"])
+        lines = (tmp_path / "answers.jsonl").read_text().splitlines(keepends=True)
+        naive = [line for line in lines if json.loads(line)["method"] == "naive"]
+        others = [line for line in lines if line not in naive]
+        (tmp_path / "answers.jsonl").write_text("".join([*others, naive[0]]))
+        report = study.report()
+        assert set(report.gold.figures()) == set(METHODS)
+        assert report.gold.metrics[0].n == n
+        assert f"naive has answered 1 of {n} questions: it is left out" in " ".join(report.findings.notes)
+        (tmp_path / "answers.jsonl").write_text("".join([*others, *naive[:-1]]))
+        report = study.report()
+        assert set(report.gold.figures()) == {*METHODS, "naive"}
+        assert report.gold.metrics[0].n == n - 1
+        assert "are over the questions that all methods have answered" in " ".join(report.findings.notes)
+        # No question has answers of every method.
+        (tmp_path / "answers.jsonl").write_text("".join([others[0], naive[1]]))
+        assert study.report().gold is None

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,13 @@ from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
 from polygraph.evaluate.metrics.oracle import Confusion, confusions
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import MadeWith, StudyAnswer
-from polygraph.evaluate.reports.charts import pair_label, pca_2d, umap_2d
+from polygraph.evaluate.reports.charts import (
+    cost_scatter,
+    heat_map,
+    pair_label,
+    pca_2d,
+    umap_2d,
+)
 from polygraph.evaluate.reports.formatting import shorten
 from polygraph.evaluate.reports.study_conclusions import oracle_sentence
 from polygraph.evaluate.reports.study_provenance import study_provenance
@@ -183,6 +190,45 @@ def test_markdown_has_a_row_for_each_method_and_comparison(made):
     lines = markdown_report(made).splitlines()
     assert any(line.startswith("| A | 40 ") for line in lines)
     assert any(line.startswith("| A | B | 40 ") for line in lines)
+
+
+def test_intervals_say_how_they_are_corrected_and_units_stand_in_every_form_of_the_report(made):
+    page, text = html_report(made), markdown_report(made)
+    for part in (
+        "its interval over questions and p are corrected for all pairs (Holm)",
+        "Points: mean difference of scores per aspect; its interval (95 %)",
+        "intervals and p are corrected for all pairs of a metric (Holm)",
+        "seconds: median and 95th percentile",
+    ):
+        assert part in text, part
+        assert part in page, part
+    assert "difference [95 %]" not in page + text
+    assert (
+        "Blue lines: interval over questions, which shows how other questions could differ, corrected" in page
+    )
+
+
+def test_types_of_question_have_their_number_and_an_interval(made):
+    page = html_report(made)
+    assert ">node (20)<" in page
+    [cells] = re.findall(r">node \(20\)</td>(.*?)</tr>", page)
+    assert re.search(r"\+60 % \[\+\d+, \+\d+\]", cells)
+
+
+def test_a_rate_of_zero_has_no_minus_in_the_heat_map():
+    drawn = heat_map(["A", "B"], material(n=10, gap=0.0).findings.pairs)
+    assert "+0<" in drawn
+    assert "-0<" not in drawn
+
+
+def test_names_of_points_that_lie_together_do_not_cover_each_other(made):
+    spent = (1000, 1001, 1002, 9000)
+    methods = [replace(made.findings.methods[0], method=f"method {n}", tokens=n) for n in spent]
+    drawn = cost_scatter(methods, {m.method: (0.1, 0.0, 0.2) for m in methods}, "strength")
+    *near, alone = [float(y) for y in re.findall(r'y="([\d.]+)"[^>]*>method', drawn)]
+    assert len(near) == 3
+    assert min(abs(a - b) for a, b in combinations(near, 2)) > 9
+    assert alone == max(near)  # just above its point
 
 
 def test_without_judgements_there_is_still_a_report_of_the_methods():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polygraph.evaluate.extra import import_optional
 from polygraph.evaluate.metrics.oracle import Confusion
 from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
-from polygraph.evaluate.reports.formatting import percent, shorten
+from polygraph.evaluate.reports.formatting import percent, shorten, signed_percent
 from polygraph.evaluate.statistics.win_rates import WinRates
 
 _INK = "#010203"
@@ -24,6 +24,8 @@ _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _UMAP_NEIGHBOURS = 15
 """The default of UMAP."""
 _LEAST_FOR_UMAP = 6
+_LABEL, _LETTER, _LINE = 8, 5.0, 10.0
+"""Size, width of a letter and height of a line of a label, in points."""
 _WIN, _TIE, _LOSE = "#0072b2", "#a6a6a6", "#e07a2e"
 _MAX_LABELS = 22
 """Numbers that fit into the bars of one row over all panels."""
@@ -74,9 +76,8 @@ def heat_map(methods: Sequence[str], pairs: Sequence[PairSummary]) -> str:
             for j in range(len(methods)):
                 if not np.isnan(grid[i, j]):
                     colour = "#ffffff" if abs(grid[i, j]) > 0.6 else "#111111"
-                    axis.text(
-                        j, i, f"{100 * grid[i, j]:+.0f}", ha="center", va="center", color=colour, fontsize=9
-                    )
+                    rate = signed_percent(grid[i, j])
+                    axis.text(j, i, rate, ha="center", va="center", color=colour, fontsize=9)
         names = [shorten(name) for name in methods]
         axis.set_xticks(range(len(methods)), names, rotation=40, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(methods)), names)
@@ -125,20 +126,14 @@ def cost_scatter(
 ) -> str:
     """Draw quality with its interval against tokens per question."""
     with _figure(width=8.0, height=4.2) as ((axis,), finish):
+        places: list[tuple[str, float, float]] = []
         for i, m in enumerate(methods):
             if m.method in quality:
                 mean, low, high = quality[m.method]
                 x = max(m.tokens, 1.0)
                 axis.plot([x, x], [low, high], color=_COLOURS[i % len(_COLOURS)], linewidth=1.4)
                 axis.plot([x], [mean], "o", color=_COLOURS[i % len(_COLOURS)])
-                axis.annotate(
-                    shorten(m.method),
-                    (x, mean),
-                    xytext=(6, 4),
-                    textcoords="offset points",
-                    fontsize=8,
-                    color=_INK,
-                )
+                places.append((shorten(m.method), x, mean))
         spent = [max(m.tokens, 1.0) for m in methods if m.method in quality]
         if max(spent, default=1.0) > 1:
             # Within one power of ten, only minor ticks are visible.
@@ -148,7 +143,27 @@ def cost_scatter(
         axis.margins(x=0.12, y=0.1)
         axis.set_xlabel("tokens per question (prompt and completion)")
         axis.set_ylabel(name)
+        _label_points(axis, places)
         return finish()
+
+
+def _label_points(axis: Any, places: Sequence[tuple[str, float, float]]) -> None:
+    """Write the name of each point to its right, above those of other points that it would cover.
+
+    Args:
+        axis: with all that is drawn on it.
+        places: name and coordinates of each point; at least one.
+    """
+    # What a point is in pixels is known only once the figure has its layout.
+    axis.figure.draw_without_rendering()
+    at = axis.transData.transform([place[1:] for place in places]) * 72 / axis.figure.dpi
+    taken: list[tuple[float, float, float]] = []
+    for (name, *place), (x, y) in sorted(zip(places, at, strict=True), key=lambda each: each[1][1]):
+        width, up = _LETTER * len(name), 4.0
+        while any(start < x + width and x < end and abs(y + up - line) < _LINE for start, end, line in taken):
+            up += _LINE
+        taken.append((x, x + width, y + up))
+        axis.annotate(name, place, xytext=(6, up), textcoords="offset points", fontsize=_LABEL, color=_INK)
 
 
 def confusion_bars(confusions: Mapping[tuple[str, str], Confusion]) -> str:

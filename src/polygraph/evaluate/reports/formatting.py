@@ -41,6 +41,24 @@ def signed(value: float) -> str:
     return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
 
 
+def signed_percent(share: float) -> str:
+    """Format a difference of shares in whole points of 100 with its sign; a zero is positive.
+
+    >>> signed_percent(0.123), signed_percent(-0.001)
+    ('+12', '+0')
+    """
+    return f"{round(100 * share):+d}"
+
+
+def rate_interval(rate: Interval) -> str:
+    """Format a relative win rate with its interval.
+
+    >>> rate_interval(Interval(0.02, -0.29, 0.32))
+    '+2 % [-29, +32]'
+    """
+    return f"{signed_percent(rate.mean)} % [{signed_percent(rate.low)}, {signed_percent(rate.high)}]"
+
+
 def confidence_percent(alpha: float) -> str:
     """Format the confidence of an interval that misses the truth with a chance of `alpha`.
 

@@ -18,8 +18,9 @@ def gold_tables(scores: AnswerScores) -> Iterator[Table]:
             yield "Notes on the metrics", ("metric", "note"), [*notes]
         if tests := list(_tests(scores.metrics)):
             yield (
-                "Paired differences; p values are corrected over all pairs of a metric",
-                ("metric", "first", "second", "difference [95 %]", "p (Holm)", "effect (d)"),
+                "Paired differences on the same questions; intervals and p are corrected for all pairs of a metric "
+                "(Holm), effects are Cohen's d",
+                ("metric", "first", "second", "difference [interval]", "p (Holm)", "effect (d)"),
                 tests,
             )
     if scores.by_type:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from polygraph.evaluate.reports.formatting import p_equation
 from polygraph.evaluate.statistics.compare import Comparison
 from polygraph.evaluate.statistics.intervals import Interval
-from polygraph.text.prose import join_list
+from polygraph.text.prose import count_noun, join_list
 
 _MAX_FURTHER = 10_000
 """A larger number of further questions is not given."""
 _KINDS = ("better than", "equivalent to", "not shown to differ from", "worse than")
-"""Standing of the best method towards another; it may be worse on the questions that both were measured on."""
+"""Standing of the best method towards another; if questions failed, it may be worse on those that both have."""
 _MIN_RATIO = 1.5
 """Smallest ratio of costs that is mentioned."""
 
@@ -33,24 +33,36 @@ def conclusions(
     scores: Mapping[str, Interval],
     comparisons: Sequence[Comparison],
     costs: Mapping[str, QuestionCost],
+    *,
+    n_shared: int | None = None,
 ) -> list[str]:
-    """Say whether the best method is better than the others, equivalent, or undecided; compare it with each."""
+    """Say whether the best method is better than the others, equivalent, or undecided; compare it with each.
+
+    Args:
+        metric: of comparison.
+        scores: of all methods on the same questions, in the order of the report.
+        comparisons: of every pair.
+        costs: of each method.
+        n_shared: number of the questions of `scores`, if some method failed on others; None if none did.
+    """
     order = list(scores)
     best = max(order, key=lambda name: (scores[name].mean, -order.index(name)))
     top = scores[best]
     if len(order) == 1:
         return [f"{best}: {metric} {top.mean:.3f} [{top.low:.3f}, {top.high:.3f}]"]
-    # If questions failed, a method may beat the best on the questions that both were measured on.
+    # If questions failed, a method may beat the best on more questions than all methods were measured on.
     others = [
         (c, c.worse if c.better == best else c.better) for c in comparisons if best in (c.better, c.worse)
     ]
     ranked = [c for c, _ in sorted(others, key=lambda pair: (-scores[pair[1]].mean, order.index(pair[1])))]
-    n = max((c.n for c in ranked), default=0)
+    n = max((c.n for c in ranked), default=0) if n_shared is None else n_shared
     tied = [name for name in order if scores[name].mean == top.mean]
     who = f"{best} has" if len(tied) == 1 else f"{', '.join(tied[:-1])} and {tied[-1]} have"
     kinds = Counter(_kind(c, best) for c in ranked)
     standing = join_list([f"{kind} {kinds[kind]}" for kind in _KINDS if kinds[kind]])
-    on = f"{n:,} {'question' if n == 1 else 'questions'}"
+    on = count_noun(n, "question")
+    if n_shared is not None:
+        on = f"the {on} that every method could be measured on"
     figures = f"{top.mean:.3f} [{top.low:.3f}, {top.high:.3f}]"
     others_word = "method" if len(ranked) == 1 else "methods"
     found = [
@@ -58,7 +70,7 @@ def conclusions(
     ]
     advice = _cheapest_sentence(best, ranked, costs)
     found += [advice] if advice else []
-    found += [_comparison_sentence(c, costs) for c in ranked]
+    found += [_comparison_sentence(c, costs, with_n=n_shared is not None) for c in ranked]
     return found
 
 
@@ -81,11 +93,13 @@ def _cheapest_sentence(best: str, ranked: Sequence[Comparison], costs: Mapping[s
     return f"{cheapest} is the cheapest of the equivalent methods {', '.join(equivalent)}"
 
 
-def _comparison_sentence(c: Comparison, costs: Mapping[str, QuestionCost]) -> str:
+def _comparison_sentence(c: Comparison, costs: Mapping[str, QuestionCost], *, with_n: bool) -> str:
     d = c.difference
     figures = f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}], {p_equation(c.p_holm)}"
     if c.p_holm > c.p:
         figures += " (both corrected for all pairs)"
+    if with_n:
+        figures += f", on {count_noun(c.n, 'question')}"
     cost = _cost_clause(costs[c.better], costs[c.worse], c.better, c.worse)
     if c.significant:
         return f"{c.better} finds more than {c.worse}: {figures}{cost}"

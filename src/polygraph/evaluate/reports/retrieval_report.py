@@ -104,6 +104,8 @@ class MethodResult:
     """Mean length of the context that an answer would be written from."""
     n_failed: int
     """Questions that could not be measured."""
+    problem: str
+    """Why the first of them could not; empty without any."""
     n_empty: int
     """Questions for which nothing was found."""
     n_unranked: int
@@ -213,8 +215,16 @@ def summarise_retrieval(
         )
         for m in methods
     }
-    sentences = conclusions(chosen, {m.name: m.scores.metrics[chosen] for m in methods}, comparisons, costs)
-    shared = frozenset[str].intersection(*map(frozenset, values.values()))
+    shared = [q.id for q in questions if all(q.id in scored for scored in values.values())]
+    scores = {m.name: m.scores.metrics[chosen] for m in methods}
+    failed = any(len(scored) > len(shared) for scored in values.values())
+    if failed and shared:
+        # Means over different questions would favour a method that fails on difficult ones.
+        table = np.array([[values[m.name][q] for m in methods] for q in shared])
+        scores = dict(zip(scores, mean_intervals(table), strict=True))
+    sentences = conclusions(
+        chosen, scores, comparisons, costs, n_shared=len(shared) if failed and shared else None
+    )
     router = oracle(values) if len(values) > 1 and shared else None
     if router is not None and router.gain > 0:
         sentences.append(
@@ -277,6 +287,7 @@ def _method_result(
         cost_per_question=None if None in costs else sum(c or 0.0 for c in costs) / n,
         context_tokens=sum(r.context_tokens for r in done) / n,
         n_failed=len(rows) - n,
+        problem=next((r.error for r in rows if r.error), ""),
         n_empty=sum(not r.n_evidence for r in done),
         n_unranked=sum(bool(r.n_evidence) and not r.n_ranked for r in done),
     )
@@ -365,7 +376,8 @@ def _method_notes(methods: Sequence[MethodResult]) -> list[tuple[str, int]]:
         for m in methods
         for note in (
             (
-                f"questions that failed with {m.name}, excluded from its figures and asked again by the next run",
+                f"questions that failed with {m.name}, excluded from its figures and asked again by the next run "
+                f"(the first: {m.problem})",
                 m.n_failed,
             ),
             (f"questions for which {m.name} found nothing", m.n_empty),

@@ -7,7 +7,12 @@ from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.pairwise import DESIGNS, HUMAN_PROTOCOL
 from polygraph.evaluate.metrics.oracle import oracle
 from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
-from polygraph.evaluate.reports.formatting import confidence_percent, p_equation
+from polygraph.evaluate.reports.formatting import (
+    confidence_percent,
+    p_equation,
+    rate_interval,
+    signed_percent,
+)
 from polygraph.evaluate.statistics.intervals import few_questions_note
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
 from polygraph.text.prose import count_noun
@@ -31,8 +36,8 @@ def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
         better, worse, low, mean, high = b, a, -high, -mean, -low
     adjusted = ", both corrected for all pairs" if pair.level < ALPHA else ""
     figures = (
-        f"relative win rate {100 * mean:+.0f} %, {confidence_percent(pair.level)} interval {100 * low:+.0f} to "
-        f"{100 * high:+.0f} %, {p_equation(pair.p)}{adjusted}"
+        f"relative win rate {signed_percent(mean)} %, {confidence_percent(pair.level)} interval "
+        f"{signed_percent(low)} to {signed_percent(high)} %, {p_equation(pair.p)}{adjusted}"
     )
     margin = f"{100 * pair.margin:.3g} points"
     if pair.differs:
@@ -62,8 +67,8 @@ def control_sentence(pair: PairSummary, n_identical: int) -> str:
     """
     relative = pair.relative
     figures = (
-        f"relative win rate {100 * relative.mean:+.0f} %, {confidence_percent(pair.level)} interval "
-        f"{100 * relative.low:+.0f} to {100 * relative.high:+.0f} %, {p_equation(pair.p)}"
+        f"relative win rate {signed_percent(relative.mean)} %, {confidence_percent(pair.level)} interval "
+        f"{signed_percent(relative.low)} to {signed_percent(relative.high)} %, {p_equation(pair.p)}"
     )
     if n_identical >= pair.n:
         meaning = "all answers are identical, so the control proves nothing"
@@ -191,16 +196,17 @@ def study_notes(
 
 
 def oracle_sentence(correct: Mapping[str, Mapping[str, float]]) -> str:
-    """Say what a perfect choice of the method for each question would gain; empty with fewer than two methods.
+    """Say what a perfect choice of the method for each question would gain; empty if nothing can be chosen.
 
     Args:
         correct: by method, 1 or 0 per question.
     """
-    if len(correct) < 2:
+    if len(correct) < 2 or not frozenset[str].intersection(*map(frozenset, correct.values())):
         return ""
     best = oracle(correct)
     return (
-        f"An oracle that always picks the best method would answer {100 * best.mean:.0f} % of {best.n} questions "
+        f"An oracle that always picks the best method would answer {100 * best.mean:.0f} % of "
+        f"{count_noun(best.n, 'question')} "
         f"correctly; {best.best} alone answers {100 * best.best_mean:.0f} %. No router over these methods can do "
         "better than the oracle."
     )
@@ -231,8 +237,7 @@ def _refusal_notes(pairs: Sequence[PairSummary]) -> list[str]:
         "judged as they are, without length alignment"
     )
     shifted = [
-        f"{p.a} over {p.b} {100 * rest.mean:+.0f} % [{100 * rest.low:+.0f}, {100 * rest.high:+.0f}] instead of "
-        f"{100 * p.relative.mean:+.0f} %"
+        f"{p.a} over {p.b} {rate_interval(rest)} instead of {signed_percent(p.relative.mean)} %"
         for p in affected
         if (rest := p.where_answered) is not None and abs(rest.mean - p.relative.mean) >= _MIN_SHIFT
     ]
@@ -258,6 +263,6 @@ def _length_note(pair: PairSummary) -> str:
     if effect.inside and equal is not None:
         return (
             f"{measured}; at equal length the relative win rate of {pair.a} over {pair.b} would be about "
-            f"{100 * equal.mean:+.0f} % [{100 * equal.low:+.0f}, {100 * equal.high:+.0f}]"
+            f"{rate_interval(equal)}"
         )
     return f"{measured}, and hardly ever shorter, so the effect of length cannot be separated"

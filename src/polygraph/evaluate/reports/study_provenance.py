@@ -158,8 +158,8 @@ def _family_notes(judge: str, answerers: Sequence[str]) -> Iterable[str]:
         family = model_family(judge)
         if answerer and answerer == judge:
             yield (
-                f"{judge} judges its own answers; since all answers are its own, this need not favour any method, but "
-                "its errors in answering and judging may be the same. Choose another judge with --judge"
+                f"the judge {judge} judges its own answers; since all answers are its own, this need not favour any "
+                "method, but its errors in answering and judging may be the same. Choose another judge with --judge"
             )
         elif family and family == model_family(answerer):
             yield (

@@ -1,8 +1,10 @@
 """The report of a study: a self-contained HTML page, Markdown and JSON."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from polygraph import notebook
@@ -20,6 +22,11 @@ from polygraph.evaluate.reports.gold_tables import gold_tables
 from polygraph.evaluate.reports.question_sections import question_sections
 from polygraph.evaluate.reports.study_provenance import StudyProvenance, provenance_line, provenance_table
 from polygraph.evaluate.reports.study_tables import (
+    AGREEMENT_CAPTION,
+    CONTROLS_CAPTION,
+    METHODS_CAPTION,
+    PAIRS_CAPTION,
+    Table,
     agreement_table,
     confusion_table,
     control_table,
@@ -28,6 +35,7 @@ from polygraph.evaluate.reports.study_tables import (
     ranking_table,
     rate_table,
 )
+from polygraph.evaluate.statistics.intervals import Interval
 from polygraph.evaluate.statistics.win_rates import WinRates
 from polygraph.models.protocols import Embedder, Vectors
 from polygraph.records import Json
@@ -119,20 +127,27 @@ def markdown_report(report: StudyReport) -> str:
     found = report.findings
     lines = [f"# {report.title}", "", *(f"- {c}" for c in report.conclusions)]
     lines += [f"- Note: {note}" for note in found.notes]
-    lines += ["", "## Methods", "", *markdown_table(*method_table(found.methods))]
+    lines += ["", "## Methods", *_captioned(METHODS_CAPTION, method_table(found.methods))]
     if report.gold:
         lines += ["", "## Scores against known answers"]
         for caption, columns, rows in gold_tables(report.gold):
-            lines += ["", f"{caption}:", "", *markdown_table(columns, rows)]
+            lines += _captioned(caption, (columns, rows))
     if found.pairs:
-        lines += ["", "## Comparisons", "", *markdown_table(*pair_table(found.pairs))]
+        lines += ["", "## Comparisons", *_captioned(PAIRS_CAPTION, pair_table(found.pairs))]
     if found.controls:
-        lines += ["", "## A/A control", "", *markdown_table(*control_table(found.controls))]
+        lines += ["", "## A/A control", *_captioned(CONTROLS_CAPTION, control_table(found.controls))]
     if report.agreement:
-        lines += ["", "## Agreement of judges", "", *markdown_table(*agreement_table(report.agreement))]
+        lines += [
+            *("", "## Agreement of judges"),
+            *_captioned(AGREEMENT_CAPTION, agreement_table(report.agreement)),
+        ]
     if report.provenance:
         lines += ["", "## Made with", "", *markdown_table(*provenance_table(report.provenance))]
     return "\n".join(lines) + "\n"
+
+
+def _captioned(caption: str, table: Table) -> list[str]:
+    return ["", f"{caption}:", "", *markdown_table(*table)]
 
 
 def json_report(report: StudyReport) -> dict[str, Any]:
@@ -161,7 +176,7 @@ def _sections(report: StudyReport, vectors: Vectors | None) -> dict[str, list[st
         "Methods": [
             html.table(
                 *method_table(found.methods),
-                "Means per question, as if nothing had been cached; seconds: median",
+                METHODS_CAPTION,
             )
         ],
     }
@@ -173,13 +188,11 @@ def _sections(report: StudyReport, vectors: Vectors | None) -> dict[str, list[st
             for caption, columns, rows in gold_tables(report.gold)
         ]
     if found.pairs:
-        sections |= _judgement_sections(found)
+        sections |= _judgement_sections(found, Counter(q.type for q in report.questions))
     if found.controls:
-        caption = "Two independent runs of one method; a protocol without bias finds no difference"
-        sections["A/A control"] = [html.table(*control_table(found.controls), caption)]
+        sections["A/A control"] = [html.table(*control_table(found.controls), CONTROLS_CAPTION)]
     if report.agreement:
-        caption = "Winners named by two judges for the same pairs of answers"
-        sections["Agreement of judges"] = [html.table(*agreement_table(report.agreement), caption)]
+        sections["Agreement of judges"] = [html.table(*agreement_table(report.agreement), AGREEMENT_CAPTION)]
     if report.confusions:
         sections["Overlap of correct answers"] = [_confusion_figure(report.confusions)]
     if vectors is not None and len(vectors) > 2:
@@ -228,8 +241,9 @@ def _confusion_figure(confusions: Mapping[tuple[str, str], Confusion]) -> str:
     )
 
 
-def _judgement_sections(found: Findings) -> dict[str, list[str]]:
+def _judgement_sections(found: Findings, types: Mapping[str, int]) -> dict[str, list[str]]:
     pairs = found.pairs
+    labels = {type_: f"{type_ or 'no type'} ({n})" for type_, n in types.items()}
     sections = {
         "Comparisons": _comparison_charts(found),
         "By aspect": [
@@ -243,9 +257,10 @@ def _judgement_sections(found: Findings) -> dict[str, list[str]]:
     if any(len(p.by_type) > 1 for p in pairs):
         sections["By type of question"] = [
             _rate_figure(
-                {(p.a, p.b): {type_: r for type_, (r, _) in p.by_type.items()} for p in pairs},
+                {(p.a, p.b): {labels[t]: rates for t, (rates, _) in p.by_type.items()} for p in pairs},
                 "type",
-                "Wins, ties and losses of the first method by type of question, in percent.",
+                "Wins, ties and losses of the first method by type of question (number of questions), in percent.",
+                {(p.a, p.b): {labels[t]: interval for t, (_, interval) in p.by_type.items()} for p in pairs},
             )
         ]
     return sections
@@ -257,11 +272,11 @@ def _comparison_charts(found: Findings) -> list[str]:
         html.figure(
             charts.box_plots(pairs),
             "Relative win rate of the first method (wins less losses, as a share of all). Boxes: median and quartiles "
-            "over trials on the same questions, which show the noise of the judge. Blue lines: 95 % interval over "
-            "questions, which shows how other questions could differ.",
+            "over trials on the same questions, which show the noise of the judge. Blue lines: interval over "
+            "questions, which shows how other questions could differ, corrected for all pairs as in the table.",
             label="Box plots of the relative win rate of every pair of methods; the table below has the numbers.",
         ),
-        html.table(*pair_table(pairs), "Comparisons of two methods"),
+        html.table(*pair_table(pairs), PAIRS_CAPTION),
         html.figure(
             charts.heat_map([m.method for m in found.methods], pairs),
             "Relative win rate of the method in the row over the method in the column, in percent.",
@@ -276,7 +291,7 @@ def _comparison_charts(found: Findings) -> list[str]:
                 "Ranking of all methods by the model of Bradley and Terry; strength in log odds",
             ),
             html.figure(
-                charts.cost_scatter(found.methods, strengths, "strength (Bradley and Terry)"),
+                charts.cost_scatter(found.methods, strengths, "strength (Bradley and Terry), log odds"),
                 "Quality against cost: higher is better, further left is cheaper. Lines: 95 % interval.",
                 label="Strength against tokens per question of every method; the tables have the numbers.",
             ),
@@ -284,9 +299,19 @@ def _comparison_charts(found: Findings) -> list[str]:
     return parts
 
 
-def _rate_figure(rates: Mapping[tuple[str, str], Mapping[str, WinRates]], part: str, caption: str) -> str:
+def _rate_figure(
+    rates: Mapping[tuple[str, str], Mapping[str, WinRates]],
+    part: str,
+    caption: str,
+    intervals: Mapping[tuple[str, str], Mapping[str, Interval]] = MappingProxyType({}),
+) -> str:
+    under = (
+        f"{caption} With 95 % intervals over questions, for this pair and {part} alone."
+        if intervals
+        else caption
+    )
     return html.figure(
-        charts.rate_bars(rates), caption, numbers=html.table(*rate_table(rates, part), caption)
+        charts.rate_bars(rates), caption, numbers=html.table(*rate_table(rates, part, intervals), under)
     )
 
 

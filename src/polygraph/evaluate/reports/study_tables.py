@@ -6,12 +6,24 @@ from typing import TypeAlias
 from polygraph.evaluate.judging.judge_agreement import JudgeAgreement
 from polygraph.evaluate.metrics.oracle import Confusion
 from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
-from polygraph.evaluate.reports.formatting import dollars, p_value, percent
+from polygraph.evaluate.reports.formatting import dollars, p_value, percent, rate_interval, signed_percent
 from polygraph.evaluate.statistics.bradley_terry import Strength
+from polygraph.evaluate.statistics.intervals import Interval
 from polygraph.evaluate.statistics.win_rates import WinRates
 
 Table: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Columns and rows."""
+METHODS_CAPTION = "Means per question, as if nothing had been cached; seconds: median and 95th percentile"
+PAIRS_CAPTION = (
+    "Comparisons of two methods. Relative win rate: wins less losses, as a share of all; its interval over questions "
+    "and p are corrected for all pairs (Holm). Points: mean difference of scores per aspect; its interval (95 %) and "
+    "p are those of this pair alone. Discarded and refused: questions"
+)
+CONTROLS_CAPTION = (
+    "Two independent runs of one method; a protocol without bias finds no difference. Relative win rate: with its 95 % "
+    "interval over questions"
+)
+AGREEMENT_CAPTION = "Winners named by two judges for the same pairs of answers"
 
 
 def method_table(methods: Sequence[MethodSummary]) -> Table:
@@ -35,7 +47,7 @@ def pair_table(pairs: Sequence[PairSummary]) -> Table:
     )
     rows: list[tuple[str, ...]] = []
     for p in pairs:
-        relative, gap, same = p.relative, p.gap, p.consistency.rate
+        gap, same = p.gap, p.consistency.rate
         shares = (100 * p.pooled.win, 100 * p.pooled.tie, 100 * p.pooled.lose)
         rows.append(
             (
@@ -43,7 +55,7 @@ def pair_table(pairs: Sequence[PairSummary]) -> Table:
                 p.b,
                 str(p.n),
                 " / ".join(f"{share:.0f}" for share in shares) + " %",
-                f"{100 * relative.mean:+.0f} % [{100 * relative.low:+.0f}, {100 * relative.high:+.0f}]",
+                rate_interval(p.relative),
                 p_value(p.p),
                 p.decision,
                 f"{gap.mean:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]",
@@ -64,8 +76,18 @@ def control_table(controls: Sequence[PairSummary]) -> Table:
     return names, [tuple(row[i] for i in kept) for row in rows]
 
 
-def rate_table(rates: Mapping[tuple[str, str], Mapping[str, WinRates]], part: str) -> Table:
-    """Return win, tie and lose rates of each pair of methods, by aspect or type."""
+def rate_table(
+    rates: Mapping[tuple[str, str], Mapping[str, WinRates]],
+    part: str,
+    intervals: Mapping[tuple[str, str], Mapping[str, Interval]],
+) -> Table:
+    """Return win, tie and lose rates of each pair of methods, by aspect or type.
+
+    Args:
+        rates: by pair, then by aspect or type.
+        part: aspect or type.
+        intervals: of the relative win rates, as far as they are known.
+    """
     columns = ("first", "second", part, "questions x trials", "win", "tie", "lose", "relative win rate")
     rows: list[tuple[str, ...]] = [
         (
@@ -74,7 +96,9 @@ def rate_table(rates: Mapping[tuple[str, str], Mapping[str, WinRates]], part: st
             name or "no type",
             str(r.n),
             *map(percent, (r.win, r.tie, r.lose)),
-            f"{100 * r.relative:+.0f} %",
+            f"{signed_percent(r.relative)} %"
+            if (interval := intervals.get((a, b), {}).get(name)) is None
+            else rate_interval(interval),
         )
         for (a, b), by_part in rates.items()
         for name, r in by_part.items()

@@ -183,7 +183,7 @@ class Experiment:
         }
         if aligns:
             settings |= {"tolerance": tolerance, "attempts": attempts}
-        pairs = study_pairs(chosen)
+        pairs = self._pairs(chosen, design.protocol, aligns)
         if aligns:
             require_answerer(
                 self.folder, pairs, [a for found in by_trial for a in found.values()], self.models
@@ -283,7 +283,7 @@ class Experiment:
         settings: dict[str, Json] = {"align": align}
         if align:
             settings |= {"tolerance": tolerance, "attempts": attempts}
-        pairs = study_pairs(chosen)
+        pairs = self._pairs(chosen, HUMAN_PROTOCOL, align)
         if align:
             require_answerer(self.folder, pairs, answers.values(), self.models)
         self.folder.fix_settings(f"judgements, {HUMAN_PROTOCOL}", settings)
@@ -354,6 +354,20 @@ class Experiment:
         return self.folder.path / f"{stem}.{ending}"
 
     # --- parts --------------------------------------------------------------------------------------
+
+    def _pairs(self, methods: Sequence[str], protocol: str, aligns: bool) -> list[tuple[str, str]]:
+        """Return the pairs of methods to compare, each in the order in which it was aligned or judged before.
+
+        The methods may be named in another order than in an earlier run, which must not be paid for again.
+        """
+        known = (
+            {(p.a, p.b) for p in self.folder.aligned()}
+            if aligns
+            else {j.methods for j in self.folder.judgements() if j.protocol == protocol and j.trial == 0}
+        )
+        return [
+            (b, a) if (b, a) in known and (a, b) not in known else (a, b) for a, b in study_pairs(methods)
+        ]
 
     def _align(
         self,

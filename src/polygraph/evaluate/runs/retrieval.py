@@ -2,6 +2,7 @@
 
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -9,7 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from polygraph.errors import BadInput, BudgetReached, MissingLayer, WorkFailed
+from polygraph.errors import (
+    BadInput,
+    BudgetReached,
+    MissingLayer,
+    PolygraphError,
+    RequestsWaiting,
+    UserError,
+)
 from polygraph.evaluate.metrics.relevance import ResolvedGold, rank_gold, resolve_gold
 from polygraph.evaluate.metrics.retrieval import KS, UNITS, check_metric, metric_unit, search_depth
 from polygraph.evaluate.questions.file import Question, sample_questions
@@ -65,7 +73,8 @@ def evaluate_retrieval(
     """Measure every method on every question that has gold evidence.
 
     Questions without gold and null questions are not asked, since no ranking is right or wrong for them; the report
-    counts them. A question that fails with one method is counted as failed there, and the next run asks it again.
+    counts them. A question that fails with one method, by whatever error, is counted as failed there, and the next run
+    asks it again. An error that the user can fix ends the run.
 
     Args:
         questions: with distinct ids.
@@ -196,9 +205,9 @@ class RetrievalRun:
         for name in names:
             try:
                 self._retrieve(f"{question.question} ?", name)
-            except BudgetReached:
+            except (BudgetReached, RequestsWaiting, UserError):
                 raise
-            except WorkFailed:
+            except Exception:  # noqa: S112 - the question is asked again, and its problem recorded
                 continue
 
     def _embed(self, text: str, names: Sequence[str]) -> dict[str, tuple[float, float, Usage]]:
@@ -228,10 +237,10 @@ class RetrievalRun:
         started, cpu_started = time.perf_counter(), time.process_time()
         try:
             found = self._retrieve(question.question, name)
-        except BudgetReached:
+        except (BudgetReached, RequestsWaiting, UserError):
             raise
-        except WorkFailed as problem:
-            return QuestionResult(question=question.id, method=name, error=str(problem))
+        except Exception as problem:  # a method of the user's own may raise anything
+            return QuestionResult(question=question.id, method=name, error=_problem_text(problem))
         seconds, cpu_s = time.perf_counter() - started, time.process_time() - cpu_started
         usage = found.usage
         alone = runs_alone(self._methods[name], self._models)
@@ -254,6 +263,14 @@ class RetrievalRun:
             usage=usage,
             empty_because=found.empty_because,
         )
+
+
+def _problem_text(problem: Exception) -> str:
+    """Return what went wrong; for an error that is not Polygraph's own with its type and the line that raised it."""
+    if isinstance(problem, PolygraphError):
+        return str(problem)
+    line = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{type(problem).__name__}: {problem}, raised in line {line.lineno} of {Path(line.filename).name}"
 
 
 def runs_alone(method: Method, models: Models) -> bool:

@@ -228,7 +228,8 @@ def require_chat(models: Models) -> ChatModel:
     if models.chat is None:
         raise BadInput(
             "answers are aligned and judged by a chat model, and none is configured. Set POLYGRAPH_CHAT_MODEL and "
-            "OPENAI_BASE_URL or OPENAI_API_KEY; or measure retrieval, which needs none: polygraph eval retrieval"
+            "OPENAI_BASE_URL or OPENAI_API_KEY; or measure retrieval, which needs none: polygraph eval retrieval; or "
+            "have people judge answers as they are: polygraph eval sheet --no-align"
         )
     return models.chat
 

@@ -164,7 +164,7 @@ def _means_table(found: ReaderComparison) -> _Table:
 
 
 def _tests_table(tests: Iterable[MeasureTest]) -> _Table:
-    return ("measure", "first", "second", "what differs", "questions", "difference [95%]", "p (Holm)"), [
+    return ("measure", "first", "second", "what differs", "questions", "difference [interval]", "p (Holm)"), [
         (
             t.measure,
             name_of(t.contrast.a),

@@ -1,0 +1,65 @@
+"""A method of one's own gets a name."""
+
+import json
+
+import pytest
+
+from polygraph import Index
+from polygraph.config import Settings
+from polygraph.errors import BadInput, UnknownMethod
+from polygraph.evaluate.questions.file import Question
+from polygraph.retrieve import METHODS, method, register
+from polygraph.retrieve.methods.lexical import BM25
+
+SETTINGS = Settings(embedder="hash", name_embedder="hash", reranker="none", chunk_tokens=50)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    monkeypatch.setattr("polygraph.retrieve._REGISTERED", {})
+
+
+@pytest.fixture
+def index(tmp_path):
+    corpus = tmp_path / "corpus.jsonl"
+    rows = [
+        {"id": f"d{n}", "text": f"The {word} was sold in May."} for n, word in enumerate(("boat", "lamp"))
+    ]
+    corpus.write_text("\n".join(map(json.dumps, rows)))
+    with Index.open(tmp_path / "x.index", settings=SETTINGS) as opened:
+        opened.add(corpus, methods=["bm25"])
+        yield opened
+
+
+def test_a_registered_method_is_used_by_its_name_and_a_later_one_takes_its_place():
+    register("mine", BM25(k=3))
+    register("mine:few", BM25(k=1))
+    assert method("mine:few") == BM25(k=1)
+    register("mine", BM25(k=4))
+    assert method("mine") == BM25(k=4)
+    assert "mine" not in METHODS
+    with pytest.raises(UnknownMethod, match="mine"):
+        method("other")
+
+
+@pytest.mark.parametrize("name", ["bm25", "hipporag:2", "", "a#2", "a+tuned", "a,b", "a b", "a:b:c"])
+def test_a_name_that_is_taken_or_means_something_else_is_refused(name):
+    with pytest.raises(BadInput, match=r"under another name|Use letters"):
+        register(name, BM25())
+
+
+def test_a_registered_method_is_compared_measured_and_studied_beside_the_others(index, tmp_path):
+    register("mine", BM25(k=1))
+    answers = index.compare("Who sold the boat?", ["bm25", "mine"])
+    assert [a.method for a in answers] == ["bm25", "mine"]
+    asked = [Question(id="q", question="Who sold the boat?", evidence=("d0",))]
+    report = index.evaluate_retrieval(asked, ["bm25", "mine"])
+    assert [m.name for m in report.methods] == ["bm25", "mine"]
+    study = index.experiment(tmp_path / "study")
+    study.import_questions(asked)
+    found = study.answer(["bm25", "mine"])
+    assert [a.method for a in found] == ["bm25", "mine"]
+    assert found[0].made_with.settings != found[1].made_with.settings
+    register("mine", BM25(k=2))
+    with pytest.raises(BadInput, match="settings of mine"):
+        index.experiment(tmp_path / "study").answer(["bm25", "mine"])

@@ -70,6 +70,37 @@ def test_a_spelling_without_a_word_of_the_id_is_not_the_name_however_frequent():
     assert (found.name, found.aliases) == ("Mr. Quillan", ("Late Director", "Quill"))
 
 
+def test_the_name_has_most_words_of_the_id_where_the_most_frequent_spelling_has_none():
+    rows = Extraction(
+        window="a@0",
+        entities=(entity("Fox", "a:0", "a:1"), entity("sister car of Badger", "a:2"), entity("car no. 1", "a:2")),
+    )
+    ids = dict.fromkeys(("Fox", "sister car of Badger", "car no. 1"), "car no 1")
+    (found,) = merge([rows], names(rows, **ids), ORDER).entities
+    assert found.name == "car no. 1"
+
+
+@pytest.mark.parametrize(
+    ("frequent", "full", "type_", "shown"),
+    [
+        ("Pia", "Pia Hofer", "person", "Pia Hofer"),
+        ("K. Lind", "Karl Lind", "person", "Karl Lind"),
+        ("Quillan", "Tobias Quillan", "person", "Quillan"),
+        ("Mr. Quillan", "Tobias Quillan", "person", "Mr. Quillan"),
+        ("Vesper", "Vesper Microsystems", "organization", "Vesper"),
+    ],
+)
+def test_a_person_is_not_shown_by_the_given_name_or_initials_where_there_is_a_full_name(
+    frequent, full, type_, shown
+):
+    rows = Extraction(
+        window="a@0",
+        entities=(entity(frequent, "a:0", "a:1", type=type_), entity(full, "a:2", type=type_)),
+    )
+    (found,) = merge([rows], names(rows, **{frequent: full.lower(), full: full.lower()}), ORDER).entities
+    assert found.name == shown
+
+
 def test_descriptions_are_distinct_and_in_the_order_of_the_documents():
     late = Extraction(window="c@0", entities=(entity("X", "c:0", description="said twice"),))
     early = Extraction(

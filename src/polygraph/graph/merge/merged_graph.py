@@ -279,12 +279,12 @@ class MergedGraph:
             )
             for i, degree, spellings, kinds, chunks, descriptions in parts:
                 spelt = [(-count, self._spellings[s]) for s, count in spellings]
-                frequent = _most_frequent(spelt, i)
-                name = self._names.get(i, frequent)
+                type_ = min([(-count, types[t]) for t, count in kinds], default=(0, ""))[1]
+                name = self._names.get(i) or _shown_spelling(spelt, i, is_person=type_ == "person")
                 yield Entity(
                     id=i,
                     name=name,
-                    type=min([(-count, types[t]) for t, count in kinds], default=(0, ""))[1],
+                    type=type_,
                     aliases=tuple(sorted([spelling for _, spelling in spelt if spelling != name])),
                     descriptions=descriptions,
                     chunks=chunks,
@@ -406,20 +406,36 @@ def _exact_sums(ends: Array, values: Array) -> Array:
     return np.asarray(found, dtype=np.float64)
 
 
-def _most_frequent(spelt: Sequence[tuple[int, str]], entity: str) -> str:
+def _shown_spelling(spelt: Sequence[tuple[int, str]], entity: str, *, is_person: bool) -> str:
     """Return the most frequent spelling of an entity; ties: longest, then first in code point order.
 
-    Where it has no word of the id, which is the better name, one that has: ``Late Director`` may be written more often
-    than ``Tobias Quillan``.
+    The id is a better name in two cases. Where the most frequent spelling has no word of it, the one with most of its
+    words is returned: ``Late Director`` may be written more often than ``Tobias Quillan``. Where it is a person's given
+    name alone or has initials, the most frequent one with all words of the id is: ``K. Lind`` may be anybody beside
+    ``Karl Lind``, while a surname alone is what many texts call a person.
 
     Args:
         spelt: spellings, each with its count, negative.
         entity: the id.
+        is_person: whether it is the id of a person.
     """
-    ordered = sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))
-    words = set(entity.split())
-    named = (text for _, text in ordered if not words.isdisjoint(normalize_name(text).split()))
-    return ordered[0][1] if len(ordered) == 1 else next(named, ordered[0][1])
+    ordered = [text for _, text in sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))]
+    if len(ordered) == 1:
+        return ordered[0]
+    wanted = entity.split()
+    words = {text: normalize_name(text).split() for text in ordered}
+    shared = {text: len({*wanted}.intersection(words[text])) for text in ordered}
+    first = ordered[0]
+    if not shared[first]:
+        return max(ordered, key=shared.__getitem__)
+    if is_person and shared[first] < len({*wanted}) and _is_given_or_initials(words[first], wanted):
+        return next((text for text in ordered if shared[text] == len({*wanted})), first)
+    return first
+
+
+def _is_given_or_initials(words: Sequence[str], full: Sequence[str]) -> bool:
+    """Return whether the words of a name are only the first one of a full name, or have an initial."""
+    return list(words) == list(full[:1]) or any(len(word) == 1 for word in words)
 
 
 def _by_frequency(counts: Mapping[str, int]) -> tuple[str, ...]:

@@ -73,7 +73,11 @@ def test_a_spelling_without_a_word_of_the_id_is_not_the_name_however_frequent():
 def test_the_name_has_most_words_of_the_id_where_the_most_frequent_spelling_has_none():
     rows = Extraction(
         window="a@0",
-        entities=(entity("Fox", "a:0", "a:1"), entity("sister car of Badger", "a:2"), entity("car no. 1", "a:2")),
+        entities=(
+            entity("Fox", "a:0", "a:1"),
+            entity("sister car of Badger", "a:2"),
+            entity("car no. 1", "a:2"),
+        ),
     )
     ids = dict.fromkeys(("Fox", "sister car of Badger", "car no. 1"), "car no 1")
     (found,) = merge([rows], names(rows, **ids), ORDER).entities

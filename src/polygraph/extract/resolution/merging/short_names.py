@@ -271,10 +271,7 @@ def _merge_nearest(merger: Merger, choice: _Choice, rule: Rule, *, is_few: bool)
     if choice.is_certain:
         merge = merger.presume if is_few and best < _NEAR else merger.merge
         return merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
-    if (
-        best >= choice.least
-        and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0])
-    ):
+    if best >= choice.least and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0]):
         merge = merger.presume if _is_of_unknown_gender(merger, n, first) else merger.merge
         if merge(n, first, rule, 0.7, text):
             return True

@@ -256,6 +256,14 @@ def test_a_month_after_a_year_is_no_year(written):
     assert 2012 not in [n.value for n in numbers(written)]
 
 
+def test_the_abbreviation_of_number_is_no_negation():
+    shown = (
+        "Note on the cause. Ropes 12 (2004), no. 2. We conclude that the cause was a defect of the socket."
+    )
+    assert not contradiction("The note of 2004 found that a defect of the socket was the cause.", shown)
+    assert contradiction("The note found the cause.", "The note found no cause.")
+
+
 def test_two_numbers_that_have_changed_places_speak_against_a_claim():
     shown = "It was reported in 7.9% of the drug group and 3.1% of the placebo group."
     assert (

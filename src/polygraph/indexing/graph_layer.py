@@ -108,6 +108,7 @@ def _write_graph(
         chunk_ids,
         first_chunk=np.array([first_chunk.get(document, 0) for document in documents], dtype=np.int64),
         read_texts=cache.texts,
+        by_model=task.manifest.by_model,
         names=_new_names(store, documents, slots, resolved),
     )
     cache.delete_texts_except(merged.text_keys())

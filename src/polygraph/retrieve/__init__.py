@@ -105,7 +105,9 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
             "rqrag.RQRAG", depth=3, max_calls=79, drop_repeated=False, answer_temperature=1.0
         ),
         "graph-cot": _lazy("graphcot.GraphCoT"),
-        "graph-cot:paper": _lazy("graphcot.GraphCoT", separate_thought=True, k=1, exact_names=False),
+        "graph-cot:paper": _lazy(
+            "graphcot.GraphCoT", separate_thought=True, step_tokens=300, k=1, exact_names=False
+        ),
         "graphrag-local": _lazy("graphrag_local.GraphRAGLocal"),
         "graphrag-local:microsoft": _lazy(
             "graphrag_local.GraphRAGLocal", seed_names=False, order="relations"

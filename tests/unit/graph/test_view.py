@@ -70,6 +70,99 @@ def test_a_spelling_without_a_word_of_the_id_is_not_the_name_however_frequent():
     assert (found.name, found.aliases) == ("Mr. Quillan", ("Late Director", "Quill"))
 
 
+def test_the_name_has_most_words_of_the_id_where_the_most_frequent_spelling_has_none():
+    rows = Extraction(
+        window="a@0",
+        entities=(
+            entity("Fox", "a:0", "a:1"),
+            entity("sister car of Badger", "a:2"),
+            entity("car no. 1", "a:2"),
+        ),
+    )
+    ids = dict.fromkeys(("Fox", "sister car of Badger", "car no. 1"), "car no 1")
+    (found,) = merge([rows], names(rows, **ids), ORDER).entities
+    assert found.name == "car no. 1"
+
+
+@pytest.mark.parametrize(
+    ("frequent", "full", "type_", "shown"),
+    [
+        ("Pia", "Pia Hofer", "person", "Pia Hofer"),
+        ("K. Lind", "Karl Lind", "person", "Karl Lind"),
+        ("Quillan", "Tobias Quillan", "person", "Quillan"),
+        ("Mr. Quillan", "Tobias Quillan", "person", "Mr. Quillan"),
+        ("Vesper", "Vesper Microsystems", "organization", "Vesper"),
+    ],
+)
+def test_a_person_is_not_shown_by_the_given_name_or_initials_where_there_is_a_full_name(
+    frequent, full, type_, shown
+):
+    rows = Extraction(
+        window="a@0",
+        entities=(entity(frequent, "a:0", "a:1", type=type_), entity(full, "a:2", type=type_)),
+    )
+    (found,) = merge([rows], names(rows, **{frequent: full.lower(), full: full.lower()}), ORDER).entities
+    assert found.name == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "description", "told"),
+    [
+        (
+            "Brunn & Sons",
+            "organization",
+            "Name of the firm from 1889.",
+            "Name of the firm from 1889 (Brunn & Sons).",
+        ),
+        ("Brunn & Sons", "organization", "Name until 1962", "Name until 1962 (Brunn & Sons)"),
+        ("Brunn & Sons", "organization", "Brunn & sons built cars.", "Brunn & sons built cars."),
+        ("the firm", "organization", "It built cars.", "It built cars."),
+        ("Brunn", "organization", "It built cars.", "It built cars."),
+        ("Miss A. Brunn", "person", "She drew it.", "She drew it."),
+        ("Ada Okoro", "person", "She drew it.", "She drew it (Ada Okoro)."),
+    ],
+)
+def test_a_description_of_a_model_tells_the_name_that_it_was_said_of(name, type_, description, told):
+    shown = "Ada Brunn" if type_ == "person" else "Brunn Ropeways AG"
+    rows = Extraction(
+        window="a@0",
+        entities=(
+            entity(shown, "a:0", "a:1", type=type_, description="Built new cars."),
+            entity(name, "a:2", type=type_, description=description),
+        ),
+    )
+    ids = names(rows, **{shown: shown.lower(), name: shown.lower()})
+    (found,) = merge([rows], ids, ORDER, by_model=True).entities
+    assert [d.text for d in found.descriptions] == ["Built new cars.", told]
+    (plain,) = merge([rows], ids, ORDER).entities
+    assert [d.text for d in plain.descriptions] == ["Built new cars.", description]
+
+
+def test_what_a_model_says_of_two_names_of_one_entity_describes_it():
+    rows = Extraction(
+        window="a@0",
+        entities=(
+            entity("Brunn AG", "a:0", description="Makes cars."),
+            entity("Brunn & Sons", "a:1"),
+            entity("Orrin", "a:1", description="A town."),
+        ),
+        relations=(
+            relation("Brunn AG", "Brunn & Sons", "a:0", predicate="formerly", description="Renamed in 1962."),
+            relation("Brunn AG", "Orrin", "a:1", predicate="lies in", description="Its works are there."),
+        ),
+    )
+    ids = names(rows, **{"Brunn AG": "brunn ag", "Brunn & Sons": "brunn ag"})
+    found = merge([rows], ids, ORDER, by_model=True)
+    firm, town = found.entities
+    assert [(d.text, d.chunk) for d in firm.descriptions] == [
+        ("Makes cars (Brunn AG).", "a:0"),
+        ("Renamed in 1962.", "a:0"),
+    ]
+    assert [d.text for d in town.descriptions] == ["A town."]
+    assert [[d.text for d in r.descriptions] for r in found.relations] == [["Its works are there."]]
+    assert [d.text for d in merge([rows], ids, ORDER).entities[0].descriptions] == ["Makes cars."]
+
+
 def test_descriptions_are_distinct_and_in_the_order_of_the_documents():
     late = Extraction(window="c@0", entities=(entity("X", "c:0", description="said twice"),))
     early = Extraction(

@@ -284,6 +284,20 @@ def test_the_question_of_a_step_names_the_results_that_it_builds_on(index):
     assert [text.rsplit("Question: ", 1)[1] for text in asked[1:]] == [done["b"].question, done["c"].question]
 
 
+def test_what_was_found_for_the_questions_before_is_listed_in_their_order(index):
+    chat = saying(sub_answer='{"answer": "Cyra", "names": ["Cyra"]}')
+    done = run(
+        index,
+        look("a", "Ada", "married", question="Whom did Ada marry?"),
+        look("b", "@a", "owns", question="Who lends things to that person?"),
+        look("c", "@b", "owns", question="What does the lender own?"),
+        chat=chat,
+    )
+    assert done["c"].question == (
+        "What does the lender own? (Found before: Whom did Ada marry? Cyra; Who lends things to that person? Cyra)"
+    )
+
+
 def test_an_output_brings_everything_that_it_builds_on(index):
     done = run(
         index,

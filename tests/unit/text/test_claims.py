@@ -244,6 +244,26 @@ def test_no_longer_is_a_negation_and_a_bound_is_none():
     assert contradiction("The notice has two pages or less", shown) == ""
 
 
+@pytest.mark.parametrize("written", ["1957/58", "1957–58", "1957-58"])
+def test_the_last_digits_of_a_year_are_that_year(written):
+    assert [n.value for n in numbers(f"the commission of {written}")] == [1957, 1958]
+    assert not contradiction(f"The commission of {written} sat.", "It sat from 2.4.1957 until 31.1.1958.")
+    assert contradiction(f"The commission of {written} sat.", "It sat from 2.4.1957 until 31.1.1959.")
+
+
+@pytest.mark.parametrize("written", ["2011-12", "2011/12/03", "2011-12-03"])
+def test_a_month_after_a_year_is_no_year(written):
+    assert 2012 not in [n.value for n in numbers(written)]
+
+
+def test_the_abbreviation_of_number_is_no_negation():
+    shown = (
+        "Note on the cause. Ropes 12 (2004), no. 2. We conclude that the cause was a defect of the socket."
+    )
+    assert not contradiction("The note of 2004 found that a defect of the socket was the cause.", shown)
+    assert contradiction("The note found the cause.", "The note found no cause.")
+
+
 def test_two_numbers_that_have_changed_places_speak_against_a_claim():
     shown = "It was reported in 7.9% of the drug group and 3.1% of the placebo group."
     assert (

@@ -26,7 +26,17 @@ class DescriptionSelection:
     def choose(
         self, item: Array, chunk: Array, start: Array, text: Array, n: int
     ) -> Iterator[tuple[Description, ...]]:
-        """Yield the descriptions of each item: distinct, by (chunk, start, text), evenly spread if they are too many.
+        """Yield the descriptions that `choose_rows` yields."""
+        for found in self.choose_rows(item, chunk, start, text, n):
+            yield tuple([description for description, _ in found])
+
+    def choose_rows(
+        self, item: Array, chunk: Array, start: Array, text: Array, n: int
+    ) -> Iterator[list[tuple[Description, int]]]:
+        """Yield the descriptions of each item with their rows.
+
+        They are distinct, by (chunk, start, text), and evenly spread if they are too many. Of equal ones, the row is
+        that of the first.
 
         Args:
             item: what each row describes, in ``[0, n)``.
@@ -38,9 +48,9 @@ class DescriptionSelection:
         rows = np.flatnonzero(text)
         item, chunk, start, text = item[rows], chunk[rows], start[rows], text[rows]
         order = np.lexsort((text, start, chunk, item))
-        item, chunk, start, text = item[order], chunk[order], start[order], text[order]
+        item, chunk, start, text, rows = item[order], chunk[order], start[order], text[order], rows[order]
         order = np.lexsort((self._tie_ranks(item, chunk, start, text), start, chunk, item))
-        item, chunk, text = item[order], chunk[order], text[order]
+        item, chunk, text, rows = item[order], chunk[order], text[order], rows[order]
         _, text_number = np.unique(text, return_inverse=True)
         _, first = np.unique(item * (len(text) + 1) + text_number, return_index=True)
         kept = np.sort(first)
@@ -53,11 +63,11 @@ class DescriptionSelection:
         keys = text[chosen].tolist()
         texts = self.read(list(set(keys)))
         found = [
-            Description(texts[key], self.chunk_ids[n])
-            for key, n in zip(keys, chunk[chosen].tolist(), strict=True)
+            (Description(texts[key], self.chunk_ids[n]), row)
+            for key, n, row in zip(keys, chunk[chosen].tolist(), rows[chosen].tolist(), strict=True)
         ]
         for begin, end in pairwise(ends.tolist()):
-            yield tuple(found[begin:end])
+            yield found[begin:end]
 
     def _tie_ranks(self, item: Array, chunk: Array, start: Array, text: Array) -> Array:
         """Return a rank by text for rows at the same place of the same item, 0 for all others.

@@ -23,7 +23,7 @@ from polygraph.graph.csr import Graph
 from polygraph.graph.merge.description_selection import DescriptionSelection, ReadTexts
 from polygraph.graph.merge.rows import RowKind, Rows
 from polygraph.memory import trim_heap
-from polygraph.records import Entity, Relation, Triple
+from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.text.normalize import normalize_name
 from polygraph.text.statements import RELATED_TO
 
@@ -56,6 +56,7 @@ class MergedGraph:
         first_chunk: position of the first chunk of each document.
         read_texts: gives descriptions by their hashes.
         max_descriptions: see `view.merge`.
+        by_model: see `view.merge`.
         names: names that users gave to entities, by id; the most frequent spelling is then an alias.
     """
 
@@ -70,11 +71,12 @@ class MergedGraph:
         first_chunk: Array,
         read_texts: ReadTexts,
         max_descriptions: int = MAX_DESCRIPTIONS,
+        by_model: bool = False,
         names: Mapping[str, str] | None = None,
     ) -> None:
         if max_descriptions < 1:
             raise ValueError(f"max_descriptions must be at least 1, not {max_descriptions}")
-        self._chunk_ids, self._names = chunk_ids, names or {}
+        self._chunk_ids, self._names, self._by_model = chunk_ids, names or {}, by_model
         self._descriptions = DescriptionSelection(max_descriptions, read_texts, chunk_ids)
         entity = np.append(entity, np.int32(-1))  # the last one for a name without a slot
         # There are millions of rows: columns are loaded one kind at a time, and only those of records are kept.
@@ -133,6 +135,7 @@ class MergedGraph:
         self._lost_reasons = np.where(loops[lost], 0, np.where(has_chunk[lost], 1, 2))
         self._lost_entities = source[lost]
         self._documents = links.offsets
+        self._put_loops(links, np.flatnonzero(loops if self._by_model else np.zeros_like(loops)), source)
         self._forward = source < target
         rows = np.flatnonzero(placed).astype(np.int32)
         self.dropped = len(source) - self.loops - len(rows)
@@ -146,6 +149,12 @@ class MergedGraph:
         links = links.only("predicate", "keywords")
         trim_heap()
         self._merge_triples(links, is_strong, rows, source, target)
+
+    def _put_loops(self, links: Table, rows: Array, entity: Array) -> None:
+        """Keep rows of links, each with both ends one entity, in the order of these."""
+        rows = rows[(entity[rows] >= 0) & (links["text"][rows] != 0)]
+        order = np.argsort(entity[rows], kind="stable")
+        self._loop_rows, self._loop_entities = rows[order], entity[rows][order]
 
     def _merge_relations(self, links: Table, rows: Array, source: Array, target: Array) -> None:
         n = len(self.ids)
@@ -268,28 +277,59 @@ class MergedGraph:
                 _counts(owner, self._spelling[rows], n, spans),
                 _counts(owner[typed], kind[typed], n, spans[typed]),
                 self._mention_chunks.ids(rows, owner, n, self._chunk_ids),
-                self._descriptions.choose(
-                    owner,
-                    self._mention_chunks.first(rows),
-                    mentions["start"][rows],
-                    mentions["text"][rows],
-                    n,
-                ),
+                self._said_of(first, n, rows, owner),
                 strict=True,
             )
-            for i, degree, spellings, kinds, chunks, descriptions in parts:
+            for i, degree, spellings, kinds, chunks, said in parts:
                 spelt = [(-count, self._spellings[s]) for s, count in spellings]
-                frequent = _most_frequent(spelt, i)
-                name = self._names.get(i, frequent)
+                type_ = min([(-count, types[t]) for t, count in kinds], default=(0, ""))[1]
+                name = self._names.get(i) or _shown_spelling(spelt, i, is_person=type_ == "person")
                 yield Entity(
                     id=i,
                     name=name,
-                    type=min([(-count, types[t]) for t, count in kinds], default=(0, ""))[1],
+                    type=type_,
                     aliases=tuple(sorted([spelling for _, spelling in spelt if spelling != name])),
-                    descriptions=descriptions,
+                    descriptions=tuple([self._with_other_name(d, s, name, type_) for d, s in said]),
                     chunks=chunks,
                     degree=degree,
                 )
+
+    def _said_of(
+        self, first: int, n: int, rows: Array, owner: Array
+    ) -> Iterator[list[tuple[Description, int]]]:
+        """Yield what is said of each of `n` entities, each with the number of the spelling that it is said of, or -1.
+
+        What a model says of two names of one entity, such as when it was renamed, is said of the entity.
+        """
+        some = slice(*np.searchsorted(self._loop_entities, [first, first + n]).tolist())
+        loops, mentions = self._loop_rows[some], self._mentions
+        n_loops = len(loops)
+        # After the mentions of the same chunk.
+        last = np.full(n_loops, np.iinfo(np.int32).max, dtype=np.int64)
+        chosen = self._descriptions.choose_rows(
+            np.concatenate((owner, self._loop_entities[some] - first)),
+            np.concatenate((self._mention_chunks.first(rows), self._link_chunks.first(loops))),
+            np.concatenate((mentions["start"][rows], last)),
+            np.concatenate((mentions["text"][rows], self._links["text"][loops])),
+            n,
+        )
+        spelling = np.concatenate((self._spelling[rows], np.full(n_loops, -1, dtype=np.int64))).tolist()
+        for found in chosen:
+            yield [(description, spelling[row]) for description, row in found]
+
+    def _with_other_name(self, said: Description, spelling: int, name: str, type_: str) -> Description:
+        """Return what a model says of an entity under another name, with that name.
+
+        ``Name of the firm from 1889`` is said of Brunn & Sons, and would be false of the Brunn AG that it became.
+        """
+        other = self._spellings[spelling] if spelling >= 0 and self._by_model else name
+        if other == name or not _adds_a_name(other, name, is_person=type_ == "person"):
+            return said
+        text = said.text.rstrip()
+        if other.casefold() in text.casefold():
+            return said
+        end = text[-1] if text.endswith((".", "!", "?", ";", "。")) else ""
+        return Description(f"{text.removesuffix(end)} ({other}){end}", said.chunk)
 
     def relations(self) -> Iterator[Relation]:
         """Yield all relations, by id."""
@@ -406,20 +446,54 @@ def _exact_sums(ends: Array, values: Array) -> Array:
     return np.asarray(found, dtype=np.float64)
 
 
-def _most_frequent(spelt: Sequence[tuple[int, str]], entity: str) -> str:
+def _shown_spelling(spelt: Sequence[tuple[int, str]], entity: str, *, is_person: bool) -> str:
     """Return the most frequent spelling of an entity; ties: longest, then first in code point order.
 
-    Where it has no word of the id, which is the better name, one that has: ``Late Director`` may be written more often
-    than ``Tobias Quillan``.
+    The id is a better name in two cases. Where the most frequent spelling has no word of it, the one with most of its
+    words is returned: ``Late Director`` may be written more often than ``Tobias Quillan``. Where it is a person's given
+    name alone or has initials, the most frequent one with all words of the id is: ``K. Lind`` may be anybody beside
+    ``Karl Lind``, while a surname alone is what many texts call a person.
 
     Args:
         spelt: spellings, each with its count, negative.
         entity: the id.
+        is_person: whether it is the id of a person.
     """
-    ordered = sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))
-    words = set(entity.split())
-    named = (text for _, text in ordered if not words.isdisjoint(normalize_name(text).split()))
-    return ordered[0][1] if len(ordered) == 1 else next(named, ordered[0][1])
+    ordered = [text for _, text in sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))]
+    if len(ordered) == 1:
+        return ordered[0]
+    wanted = entity.split()
+    words = {text: normalize_name(text).split() for text in ordered}
+    shared = {text: len({*wanted}.intersection(words[text])) for text in ordered}
+    first = ordered[0]
+    if not shared[first]:
+        return max(ordered, key=shared.__getitem__)
+    if is_person and shared[first] < len({*wanted}) and _is_given_or_initials(words[first], wanted):
+        return next((text for text in ordered if shared[text] == len({*wanted})), first)
+    return first
+
+
+def _adds_a_name(other: str, name: str, *, is_person: bool) -> bool:
+    """Return whether a spelling has a word in capitals that another lacks; of a person, as its last word.
+
+    Titles, initials, given names and surnames alone say nothing new of a person.
+
+    >>> _adds_a_name("Brunn & Sons", "Brunn AG", is_person=False), _adds_a_name("the firm", "Brunn AG", is_person=False)
+    (True, False)
+    >>> [_adds_a_name(n, "Ada Lind", is_person=True) for n in ("Miss A. Lind", "Ada Lind Okoro")]
+    [False, True]
+    """
+    known = set(normalize_name(name).split())
+    words = other.split()[-1:] if is_person else other.split()
+    return any(
+        word[:1].isupper() and len(key := normalize_name(word)) > 1 and not known.issuperset(key.split())
+        for word in words
+    )
+
+
+def _is_given_or_initials(words: Sequence[str], full: Sequence[str]) -> bool:
+    """Return whether the words of a name are only the first one of a full name, or have an initial."""
+    return list(words) == list(full[:1]) or any(len(word) == 1 for word in words)
 
 
 def _by_frequency(counts: Mapping[str, int]) -> tuple[str, ...]:

@@ -89,6 +89,7 @@ def merge(
     chunk_order: Mapping[str, int],
     *,
     max_descriptions: int = MAX_DESCRIPTIONS,
+    by_model: bool = False,
 ) -> GraphView:
     """Merge the rows of all windows.
 
@@ -105,6 +106,9 @@ def merge(
         chunk_order: position of every chunk: documents by id, then by ordinal.
         max_descriptions: most descriptions kept for one entity or relation, at least 1. Of more, a spread
             over the whole corpus is kept, the first and the last included.
+        by_model: whether a language model wrote the rows. A description then tells the name that it was said of where
+            the entity is shown by another one, and what is said of two names of one entity describes it. Sentences,
+            which describe the rows of a parser, have the name already.
 
     Raises:
         KeyError: if a row names a chunk that `chunk_order` lacks.
@@ -132,6 +136,7 @@ def merge(
             first_chunk=np.zeros(1, dtype=np.int64),
             read_texts=lambda keys: {key: texts[key] for key in keys},
             max_descriptions=max_descriptions,
+            by_model=by_model,
         )
     )
 

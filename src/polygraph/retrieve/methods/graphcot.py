@@ -56,8 +56,8 @@ class GraphCoT:
     """Ask for the thought and for the actions in two calls (paper: yes)."""
     prompt_tokens: int = 10_000
     """Longest prompt; the agent is stopped before a longer one (code: 10,000)."""
-    step_tokens: int = 300
-    """Longest reply (code: 300)."""
+    step_tokens: int = 800
+    """Longest reply (code: 300, in which an answer with its citations may not fit)."""
     k: int = 3
     """Nodes shown per search (paper: 1)."""
     exact_names: bool = True

@@ -18,6 +18,7 @@ from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import printable, without_thinking
+from polygraph.text.passage import Heading, with_heading
 from polygraph.text.tokens import truncate
 
 KINDS = ("judgement", "entailment", "extract", "choice", "multi_choice")
@@ -116,8 +117,21 @@ def deduce(
 
 
 def _listed(passages: Sequence[Passage]) -> str:
-    """Number passages below their titles: they hold empty lines, which would not tell where one ends."""
-    return numbered([f"{one_line(p.title)}\n{p.chunk.text}" for p in passages], "material")
+    """Number passages below what is known of their documents, with the date: `41 years old` may be asked for.
+
+    A passage holds empty lines, which would not tell where one ends.
+    """
+    return numbered(
+        [
+            with_heading(
+                Heading(one_line(p.title), f"date: {one_line(p.date)}" if p.date else ""),
+                p.chunk.text,
+                p.chunk.metadata,
+            )
+            for p in passages
+        ],
+        "material",
+    )
 
 
 def _neutral(text: str) -> str:

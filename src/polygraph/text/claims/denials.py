@@ -29,15 +29,17 @@ _BOUND = (
     r"(?!\s+(?:longer|shorter|higher|lower|larger|smaller|older|younger)\s+than\b)"
 )
 """What does not follow a negation that denies a statement ("not before March": in March at the earliest)."""
+_NUMBER = r"(?!\.[ \u00a0]?\d)"
+"""What does not follow ``no`` as a negation: "vol. 12, no. 2" has an abbreviation."""
 _NEGATION = re.compile(
-    rf"\b(?:(?:not|no){_BOUND}|never|none|nobody|nothing|neither|nor|without|cannot|unable|nicht|kein\w*|nie|ohne)\b|"
+    rf"\b(?:(?:not|no{_NUMBER}){_BOUND}|never|none|nobody|nothing|neither|nor|without|cannot|unable|nicht|kein\w*|nie|ohne)\b|"
     rf"n['’]t\b{_BOUND}",
     re.IGNORECASE,
 )
 """Words that deny a statement."""
 _NEGATION_IN = {
     "fr": re.compile(r"\b(?:ne|pas|aucune?|jamais|sans|ni)\b|\bn['’]", re.IGNORECASE),
-    "es": re.compile(r"\b(?:no|nunca|jamás|ning[uú]n\w*|sin|ni|tampoco)\b", re.IGNORECASE),
+    "es": re.compile(rf"\b(?:no{_NUMBER}|nunca|jamás|ning[uú]n\w*|sin|ni|tampoco)\b", re.IGNORECASE),
     "it": re.compile(r"\b(?:non|mai|nessun\w*|senza|né)\b", re.IGNORECASE),
 }
 _AUXILIARY_WORDS = """

@@ -16,6 +16,8 @@ from polygraph.text.words import stem
 
 _DIGITS = re.compile(r"(?<![\w.,])[-+]?\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*")
 _DIGIT = re.compile(r"\d")
+_YEARS = re.compile(r"(?<![\d./-])(1\d|2[01])(\d\d)([/–-])(\d\d)(?![\d./–-]?\d)")
+"""Two years of which the second has its last digits only, or a year and a month."""
 _GROUPED = re.compile(r"\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+")
 _OTHER_LANGUAGES = {
     2: "zwei deux due", 3: "drei trois tres tre", 4: "vier quatre cuatro quattro", 5: "fünf cinq cinco cinque",
@@ -192,8 +194,9 @@ def found_numbers(text: str) -> tuple[FoundNumber, ...]:
 def _digits(text: str) -> Iterator[FoundNumber]:
     if not _DIGIT.search(text):
         return
+    last_years = _last_years(text)
     for match in _DIGITS.finditer(text):
-        written = match.group().strip("+ ")
+        written = last_years.get(match.start()) or match.group().strip("+ ")
         grouped = _GROUPED.match(written.lstrip("-"))
         plain = written.lstrip("-")
         if grouped:
@@ -209,6 +212,21 @@ def _digits(text: str) -> Iterator[FoundNumber]:
                 yield FoundNumber(Number(float(part), "", False), part, "", match.start(), match.end(), "")
             continue
         yield _with_unit(value, text, match.start(), match.end(), written, False)
+
+
+def _last_years(text: str) -> dict[int, str]:
+    """Return years of which a text has the last two digits only, in full by where they stand: 1958 in ``1957/58``.
+
+    ``2011-12`` may be a month.
+
+    >>> _last_years("the winters of 1957/58 and 1999/00, on 2011-12, on 2011/12/03")
+    {20: '1958'}
+    """
+    return {
+        match.start(4): match[1] + match[4]
+        for match in _YEARS.finditer(text)
+        if match[2] < match[4] and not (match[3] == "-" and match[4] <= "12")
+    }
 
 
 def _plain_value(word: str) -> float | None:

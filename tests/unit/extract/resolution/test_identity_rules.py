@@ -111,6 +111,8 @@ def test_types_of_the_parser_do_not_part():
         ("Springfield", "place", "Capital of Illinois.", "City in Massachusetts."),
         ("John Adams", "person", "Lived from 1735 to 1826.", "Born in 1947, wrote an opera."),
         ("John Smith", "person", "Mapped the coast in 1607.", "Politician who died in 1994."),
+        ("Jan Kest", "person", "Miller who died on 9 October 1809.", "Wrote a letter in 1899."),
+        ("Jan Kest", "person", "Miller, born 3. Mai 1911.", "Clerk born in March 1871."),
         ("Carla Voss", "person", "Painter in Graz.", "Physicist in Bonn."),
         ("The Office", "work", "British series of 2001.", "American series of 2005."),
         ("Falcon", "software", "Web framework.", "Language model."),
@@ -122,6 +124,14 @@ def test_a_description_is_said_of_its_entity(name, type_, first, second):
         second = "Editor for scripts."
     found = resolved([("a", name, type_, first), ("b", name, type_, second)])
     assert not same(found, ("a", name), ("b", name))
+
+
+def test_a_number_of_people_before_a_year_is_no_day():
+    rows = [
+        ("a", "Jan Kest", "person", "Told of the death of 14 passengers in 1857."),
+        ("b", "Jan Kest", "person", "Kept a diary in 1919."),
+    ]
+    assert same(resolved(rows), ("a", "Jan Kest"), ("b", "Jan Kest"))
 
 
 def test_a_trade_further_on_in_a_description_is_that_of_another():

@@ -268,3 +268,14 @@ def test_a_word_abbreviated_by_its_number_of_letters_needs_a_common_name():
     assert are_one("Kubernetes", "k8s", "software", "Harbourmaster")
     assert not are_one("Kubernetes", "k8s", "software")
     assert not are_one("Kubernetes", "k9s", "software", "Harbourmaster")
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "type_"),
+    [
+        ("Bloom Railway", "Friends of the Bloom Railway", "organization"),
+        ("upper station", "shed of the upper station", "place"),
+    ],
+)
+def test_what_is_named_after_a_thing_is_another_thing(short, long, type_):
+    assert not are_one(short, long, type_, shared="Kelsby")

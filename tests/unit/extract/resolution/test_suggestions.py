@@ -230,6 +230,26 @@ def test_a_surname_that_a_model_lists_beside_the_full_name_is_presumed_to_be_its
     assert len(set(decisions(*rows, asks=False)[0].entity_of.values())) == 1
 
 
+def test_a_wife_and_a_name_that_does_not_tell_a_woman_are_presumed_to_be_one_whatever_they_share():
+    rows = [
+        ("a", "Yaro Rell", "person", "Worked on the line."),
+        ("b", "Mrs. Rell", "person", "Landlady."),
+        *((d, place, "place", "Lies there.") for d in "ab" for place in ("Kelsby", "Omsk Hill", "Inn")),
+    ]
+    assert decisions(*rows)[1][frozenset({"rell", "yaro rell"})] == "presumed"
+    assert len(entities(decisions(*rows, asks=False)[0], "Yaro Rell", "Mrs. Rell")) == 1
+
+
+def test_the_younger_and_a_name_without_it_are_presumed_to_be_one_whatever_they_share():
+    rows = [
+        ("a", "Piet Brun", "person", "Sold shares of the firm."),
+        ("b", "Piet Brun jun.", "person", "Represented the firm."),
+        *((d, "Brun Works", "organization", "A firm.") for d in "ab"),
+    ]
+    assert decisions(*rows)[1][frozenset({"piet brun"})] == "presumed"
+    assert len(entities(decisions(*rows, asks=False)[0], "Piet Brun", "Piet Brun jun.")) == 1
+
+
 def test_namesakes_with_nothing_in_common_are_presumed_to_be_one():
     rows = (
         ("a", "Wang Jianguo", "person", "Director of the ocean centre."),

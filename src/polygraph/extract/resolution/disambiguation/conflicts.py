@@ -57,6 +57,8 @@ def doubt_about(mention: MentionFeatures, cluster: GrowingCluster) -> str:
     if not evidence or (evidence == min(len(words), 3) and words <= _CLASS_STEMS):
         return "nothing in common"
     ours, theirs = mention.attributes, cluster.attributes
+    if ours.suffix != theirs.suffix:
+        return f"the {ours.suffix or theirs.suffix}, which says that there are two"
     distance = min((abs(x - y) for x in ours.years for y in theirs.years), default=0)
     is_thing = "person" not in (ours.kind, theirs.kind)
     if is_thing and distance > _MANY_YEARS and not mention.context_names & cluster.context_names:

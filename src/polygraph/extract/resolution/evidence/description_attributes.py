@@ -127,14 +127,16 @@ _LIFE = re.compile(
     r"\s+(\d{4})\s+(?:to|bis|à|a|al|til)\s+(\d{4})",
     re.I,
 )
+_DAY = r"(?:\d{1,2}(?:\.|st|nd|rd|th|er|º)?,? (?:(?:of|de) )?(?:[^\W\d_]{3,9}\.?,? (?:de )?)?)?"
+"""A day and perhaps its month, before a year. Not ``14 passengers in``."""
 _BORN = re.compile(
     r"(?:\bborn|\bb\.|\bgeboren|\bnée?|\bnacid[oa]|\bnació|\bnat[oa]|\bnascid[oa]|\bfødt|\bfödd|родил\w*|\*|γεννήθηκε)"
-    r"[^.;)\d]{0,30}(\d{4})\b",
+    rf"[^.;)\d]{{0,30}}{_DAY}(\d{{4}})\b",
     re.I,
 )
 _DIED = re.compile(
     r"(?:\bdied|\bd\.|\bdeath|\bgestorben|\bstarb|\bmort[eo]?|\bmurió|\bmorreu|\bmorì|\bdøde?|\bdog|умер\w*|†|πέθανε)"
-    r"[^.;)\d]{0,30}(\d{4})\b",
+    rf"[^.;)\d]{{0,30}}{_DAY}(\d{{4}})\b",
     re.I,
 )
 _BEGUN = re.compile(

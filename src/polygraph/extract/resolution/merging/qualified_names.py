@@ -159,7 +159,10 @@ def _numeronyms(kinds: _Kinds) -> _Longer:
 
 
 def _abridged(kinds: _Kinds) -> _Longer:
-    """Return the longer names that have all words of a shorter one and its last one: ``James Webb Telescope``."""
+    """Return the longer names that have all words of a shorter one and its last one: ``James Webb Telescope``.
+
+    Not those that are named after it (``Friends of the James Webb Telescope``).
+    """
     blocks: dict[str, list[str]] = defaultdict(list)
     for base in kinds:
         if " " in base:
@@ -170,12 +173,19 @@ def _abridged(kinds: _Kinds) -> _Longer:
         rest = iter(long.split())
         if (
             all(word in rest for word in short.split())
+            and not _is_named_after(long, short)
             and not names_conflict(short, long, of_people=False)
             and not _GENERIC.issuperset(short.split())
             and (kinds[short] & kinds[long]) - {""}
         ):
             longer[short].append((long, ""))
     return longer
+
+
+def _is_named_after(long: str, short: str) -> bool:
+    """Return whether a name is another noun, a preposition and a shorter name."""
+    before = long.removesuffix(short).split()
+    return len(before) > 1 and long.endswith(short) and before[-1] in _LITTLE
 
 
 def _cognate(kinds: _Kinds) -> _Longer:

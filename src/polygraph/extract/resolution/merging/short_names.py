@@ -271,12 +271,10 @@ def _merge_nearest(merger: Merger, choice: _Choice, rule: Rule, *, is_few: bool)
     if choice.is_certain:
         merge = merger.presume if is_few and best < _NEAR else merger.merge
         return merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
-    if (
-        best >= choice.least
-        and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0])
-        and merger.merge(n, first, rule, 0.7, text)
-    ):
-        return True
+    if best >= choice.least and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0]):
+        merge = merger.presume if _is_of_unknown_gender(merger, n, first) else merger.merge
+        if merge(n, first, rule, 0.7, text):
+            return True
     for _, _, m in ranked[:3]:
         merger.leave_undecided(
             n, m, rule, "several of this name" if len(ranked) > 1 else "too little in common"
@@ -353,6 +351,11 @@ def _evidence_needed(merger: Merger, n: int, long: int) -> float:
         return math.inf
     is_mr = bool(short.attributes.titles & COURTESY_TITLES)
     return SURE if is_mr and is_title_left_out(merger.table, full.rows) else _NEAR
+
+
+def _is_of_unknown_gender(merger: Merger, n: int, long: int) -> bool:
+    """Return whether a wife may be the person of a longer name only if that is a woman, which nothing says."""
+    return _is_married(merger.clusters[n]) and not _gender(merger.clusters[long], merger.table)
 
 
 def _is_unsure(merger: Merger, candidates: Sequence[int], candidate: int) -> bool:

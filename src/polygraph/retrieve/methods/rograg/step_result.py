@@ -91,18 +91,24 @@ class Results(dict[str, StepResult]):
         """Return what a step finds out as a question that stands on its own.
 
         Aliases are replaced by the names they stand for. If the question lacks the names found by a step that it
-        builds on, as in "When was it built?", they are added with the question of that step.
+        builds on, as in "When was it built?", they are added with the question of that step, after those of the steps
+        that this one builds on.
         """
         question = self.substitute(step.question)
-        added = []
-        for alias in referenced_aliases(step):
-            result = self.get(alias)
-            names = (
-                self.substitute(f"@{alias}") if result is not None and (result.rows or result.text) else ""
+        added = [
+            f"{self.substitute(result.step.question)} {names}".strip()
+            for result in self.with_ancestors(
+                [alias for alias in referenced_aliases(step) if self._names_missing(alias, question)]
             )
-            if result is not None and names and names.casefold() not in question.casefold():
-                added.append(f"{result.question or result.step.question} {names}".strip())
+            if (names := self._names_missing(result.step.alias, question))
+        ]
         return f"{question} (Found before: {'; '.join(added)})" if added else question
+
+    def _names_missing(self, alias: str, question: str) -> str:
+        """Return the names that a step has found, or nothing if it found none or the question has them."""
+        result = self.get(alias)
+        names = self.substitute(f"@{alias}") if result is not None and (result.rows or result.text) else ""
+        return "" if names.casefold() in question.casefold() else names
 
     def with_ancestors(self, aliases: Collection[str]) -> list[StepResult]:
         """Return the results of some steps and of all steps that they build on, in the order of the plan."""

@@ -6,7 +6,7 @@ One index is one schema of a database. The URL is that of libpq with one more pa
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -156,6 +156,20 @@ def connect(url: DatabaseUrl | str) -> "DatabaseConnection":
             (f"{place.schema}, public", f"{LOCK_TIMEOUT_S}s"),
         )
     return connection
+
+
+def is_open(connection: "DatabaseConnection") -> bool:
+    """Tell whether a connection was not ended by either side, as far as is known here: nothing is sent to the server.
+
+    No other thread may use the connection meanwhile.
+    """
+    psycopg = driver()
+    if not connection.closed:
+        # An end is only noticed when something is read: first what the server gave as the reason, then the end itself.
+        with suppress(psycopg.OperationalError):
+            connection.pgconn.consume_input()
+            connection.pgconn.consume_input()
+    return not connection.closed
 
 
 def driver() -> ModuleType:

@@ -73,6 +73,52 @@ def documents(store):
         return list(store.documents.hashes())
 
 
+# --- lost connections -----------------------------------------------------------------------------------
+
+
+def end_connections(url):
+    """End all connections to the database, as a restart of the server does."""
+    with connect(url) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE pid != pg_backend_pid() AND datname = current_database()"
+        )
+
+
+def documents_of(snapshot):
+    return dict(snapshot.store.documents.hashes())
+
+
+def fail_a_statement(snapshot):
+    """Run a statement that the server ends, as after its `statement_timeout` or a conflict on a standby server."""
+    with pytest.raises(StorageFailed):
+        snapshot.store.connection.execute("SELECT 1 / 0")
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_process_that_goes_on_reading_connects_again(restart, url, tmp_path):
+    with opened(url, cache=tmp_path / "one") as index:
+        index.add(written(tmp_path / "papers", TEXTS))
+        before = documents_of(index.snapshot())
+        end_connections(url) if restart else fail_a_statement(index.snapshot())
+        assert documents_of(index.snapshot()) == before
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_server_connects_again(restart, url, tmp_path):
+    pytest.importorskip("fastapi", reason="needs the extra `server`")
+    from polygraph.server.served_indexes import ServedIndex
+
+    index = opened(url, cache=tmp_path / "one")
+    index.add(written(tmp_path / "papers", TEXTS))
+    with closing(ServedIndex("papers", index)) as served:
+        with served.reading() as reader:
+            before = documents_of(reader.snapshot())
+            end_connections(url) if restart else fail_a_statement(reader.snapshot())
+        with served.reading() as reader:
+            assert documents_of(reader.snapshot()) == before
+
+
 # --- stopped writers ------------------------------------------------------------------------------------
 
 STOPS = (

@@ -72,6 +72,10 @@ class PostgresStore(IndexTables):
             self.connection.close()
             raise
 
+    def is_open(self) -> bool:
+        """Tell whether the connection and its transaction, and with them the state that is read, still exist."""
+        return self.connection.is_open()
+
     def close(self) -> None:
         """Close the connection, and with it release the lock of the writer."""
         self.connection.close()

@@ -54,6 +54,7 @@ def serve(
     try:
         from polygraph.server import run
         from polygraph.server.app import create_app
+        from polygraph.server.log import show_log
     except ModuleNotFoundError as error:
         raise MissingExtra("polygraph serve", "server") from error
     from polygraph.publishing.object_store import url_of
@@ -75,6 +76,7 @@ def serve(
             raise BadInput("a published index is only read. Serve it together with others by: --read-only")
         settings = replace(settings, write=False)
     accepted, made = _tokens(tokens, settings)
+    show_log()
     opened = {
         name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
         for name, folder in folders.items()

@@ -1,7 +1,9 @@
 """The log of the server, on standard error: requests that failed for a reason that only the operator can remove."""
 
 import logging
+import warnings
 from contextvars import ContextVar
+from typing import Any
 
 from polygraph import errors
 from polygraph.server.problems import NoDocuments, Problem, Secrets, problem_of
@@ -25,6 +27,15 @@ _log = logging.getLogger("polygraph.server")
 def show_log() -> None:
     """Write warnings and errors to standard error with their time, unless the program has set up its logging."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z")
+    # A store that is out of reach again says again what it said before.
+    warnings.filterwarnings("always", category=UserWarning, module="polygraph")
+    warnings.showwarning = _log_warning
+
+
+def _log_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Log a warning of Polygraph, and none of libraries."""
+    if category.__module__.partition(".")[0] == "polygraph":
+        _log.warning("%s", message)
 
 
 def problem_and_log(error: Exception, secrets: Secrets) -> Problem:

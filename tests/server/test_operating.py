@@ -1,4 +1,4 @@
-"""What the log says of requests that fail, and what clients see of them."""
+"""What an operator sees: the log of requests that fail, figures and readiness."""
 
 import logging
 
@@ -65,3 +65,28 @@ def test_errors_of_a_client_are_not_in_the_log(client, caplog):
     assert client.post(f"{BASE}/ask", content=b"{").status_code == 422
     assert client.get("/api/v1/indexes/none").status_code == 404
     assert caplog.records == []
+
+
+def test_what_a_comparison_costs_is_counted(tmp_path):
+    with serving({"papers": build(tmp_path / "papers")}) as running, running.client() as client:
+        assert (
+            client.post(
+                f"{BASE}/compare",
+                json={"question": "Who built the Skerry Light?", "methods": ["bm25", "naive"]},
+            ).status_code
+            == 200
+        )
+        figures = client.get("/metrics").text
+    for method in ("bm25", "naive"):
+        assert f'polygraph_answers_total{{method="{method}",outcome="answered"}} 1\n' in figures
+    assert "polygraph_model_calls_total 2\n" in figures
+
+
+def test_a_server_whose_only_index_is_damaged_is_not_ready_and_says_where_to_look(tmp_path):
+    index = build(tmp_path / "papers")
+    (tmp_path / "papers" / "index.sqlite").write_bytes(b"no tables" * 1000)
+    with serving({"papers": index}) as running, running.client() as client:
+        response = client.get("/readyz")
+        assert (response.status_code, response.json()["type"]) == (503, "urn:polygraph:unreadable")
+        assert "index.sqlite" in client.get("/api/v1/indexes").json()["indexes"][0]["note"]
+        assert client.get("/metrics").status_code == 200

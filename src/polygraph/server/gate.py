@@ -1,5 +1,6 @@
 """What every request passes, whatever its route: Host and Origin, token, rate, limits, safe headers, errors."""
 
+import asyncio
 import logging
 import secrets
 import time
@@ -55,6 +56,13 @@ class Gate:
         try:
             limited = self._check(scope, receive)
             await self._app(scope, limited, answer)
+        except asyncio.CancelledError:
+            # The server stops, and this takes too long; the framework would log a traceback and say that it failed.
+            if not self._state.stopping:
+                raise
+            if not answer.status:
+                problem = Problem(503, "stopping", "the server has stopped. Ask again in some seconds")
+                await _send_problem(problem, scope["path"], answer)
         except ClientTooSlow:
             _log.info("%s %s: the client does not read", scope["method"], scope["path"])
         except Exception as error:  # the edge: a client sees no traceback
@@ -67,7 +75,7 @@ class Gate:
 
     def stop_soon(self) -> None:
         """Let streams that have no end of their own know that the server stops."""
-        self._state.stopping = True
+        self._state.stop_soon()
 
     def _check(self, scope: Scope, receive: Receive) -> Receive:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}

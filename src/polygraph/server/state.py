@@ -149,7 +149,7 @@ class ServerState:
         """Folder of all studies."""
         self.makes_maps = False
         """Whether the maps of the indexes are made already, or being made."""
-        self.stopping = False
+        self._stops_at: float | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -158,11 +158,22 @@ class ServerState:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the server is about to stop."""
+        return self._stops_at is not None
+
+    def stop_soon(self) -> None:
+        """Begin to stop: from now on, running answers have the time of `stop_timeout_s`."""
+        if self._stops_at is None:
+            self._stops_at = time.monotonic() + self.settings.stop_timeout_s
+
     async def stop(self) -> None:
-        """Wait for running answers, up to the limit, and close the indexes."""
-        self.stopping = True
+        """Wait for running answers for the rest of their time, and close the indexes."""
+        self.stop_soon()
+        assert self._stops_at is not None  # noqa: S101 - just set
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self.settings.stop_timeout_s)
+            await asyncio.wait(self._tasks, timeout=max(0.0, self._stops_at - time.monotonic()))
         if self.jobs is not None:
             await asyncio.to_thread(self.jobs.stop)
         self.indexes.close()

@@ -299,6 +299,7 @@ def test_an_answer_that_takes_longer_than_the_server_waits_is_told_that_it_stops
         assert model.asked.acquire(timeout=30)
         running.stop()
         asking.join(30)
+        assert running.app.is_working(), "the thread still waits for the model"
     (response,) = found
     assert (response.status_code, response.json()["type"]) == (503, "urn:polygraph:stopping")
     assert not any(record.exc_info for record in caplog.records)

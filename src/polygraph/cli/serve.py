@@ -1,5 +1,7 @@
 """The commands that serve indexes over HTTP and make tokens for it."""
 
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Optional
@@ -83,6 +85,11 @@ def serve(
     }
     application = create_app(opened, accepted, settings)
     run.serve(application, settings, lambda at: _show_start(settings, at, list(opened), made))
+    if application.is_working():
+        # The time to stop is over, and the interpreter would wait for a model as long as that takes.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 @app.command()

@@ -321,4 +321,6 @@ def _check(files: tuple[PublishedFile, ...], sizes: list[Any]) -> None:
 
 
 def _unusable(why: str, fix: str = "") -> IndexUnreadable:
-    return IndexUnreadable(f"what is published there cannot be used: {why}. {fix or 'Publish the index again'}")
+    return IndexUnreadable(
+        f"what is published there cannot be used: {why}. {fix or 'Publish the index again'}"
+    )

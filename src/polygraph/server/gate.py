@@ -77,6 +77,10 @@ class Gate:
         """Let streams that have no end of their own know that the server stops."""
         self._state.stop_soon()
 
+    def is_working(self) -> bool:
+        """Tell whether a thread still works, such as one that waits for a model: the interpreter would wait for it."""
+        return self._state.threads.running > 0
+
     def _check(self, scope: Scope, receive: Receive) -> Receive:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         reason = foreign_request(headers, self._state.settings.hosts)

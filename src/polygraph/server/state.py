@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Annotated, Any, TypeVar
@@ -35,6 +36,9 @@ class WorkThreads:
         self._limiter: CapacityLimiter | None = None
         self.admitted = 0
         """Works that run or wait."""
+        self.running = 0
+        """Functions that threads are in, also when nobody waits for them any more."""
+        self._counting = threading.Lock()
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run a function in a thread.
@@ -47,9 +51,18 @@ class WorkThreads:
         self._limiter = self._limiter or CapacityLimiter(self._threads)
         self.admitted += 1
         try:
-            return await to_thread.run_sync(work, limiter=self._limiter)
+            return await to_thread.run_sync(self._counted, work, limiter=self._limiter)
         finally:
             self.admitted -= 1
+
+    def _counted(self, work: Callable[[], T]) -> T:
+        with self._counting:
+            self.running += 1
+        try:
+            return work()
+        finally:
+            with self._counting:
+                self.running -= 1
 
     def check(self) -> None:
         """Refuse work that would wait behind too many others.

@@ -85,6 +85,15 @@ def end_connections(url):
         )
 
 
+def test_readers_too_refuse_an_index_of_a_newer_version(url, folder):
+    with open_to_write(folder) as store, store.transaction():
+        put_document(store, "d")
+    with connect(url) as connection:
+        connection.execute("INSERT INTO polygraph_migrations VALUES ('index', 99)")
+    with pytest.raises(IndexUnreadable, match=r"newer version of Polygraph: version 99 .* Upgrade Polygraph"):
+        open_store(folder, mode="read")
+
+
 def documents_of(snapshot):
     return dict(snapshot.store.documents.hashes())
 
@@ -240,7 +249,7 @@ def test_a_user_who_may_only_read_also_reads_while_a_write_is_in_progress(url, f
                 store.documents.remove("d")
             theirs = parse_url(url.replace("postgres@", f"{role}@"))
             assert documents(PostgresStore(tmp_path, theirs, mode="read", state="finished")) == ["d"]
-            with pytest.raises(StorageFailed, match="cannot be written"):
+            with pytest.raises(StorageFailed, match="Grant the user of the URL"):
                 PostgresStore(tmp_path, theirs, mode="write").set_meta("k", "v")
             finish_write(store)
             assert documents(PostgresStore(tmp_path, theirs, mode="read", state="finished")) == []

@@ -48,7 +48,8 @@ def main() -> None:
     parser.add_argument("--url")
     given = parser.parse_args()
     before, after = indexes(given.corpus, given.work)
-    with place(given.url) as url, tempfile.TemporaryDirectory() as scratch:
+    # A reader that was closed may still be fetching a version.
+    with place(given.url) as url, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         counted = Counted()
         measure(before, after, f"{url}/{uuid.uuid4().hex}", Path(scratch), counted)
         follow(f"{url}/{uuid.uuid4().hex}", Path(scratch))

@@ -6,7 +6,7 @@ One index is one schema of a database. The URL is that of libpq with one more pa
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -158,6 +158,20 @@ def connect(url: DatabaseUrl | str) -> "DatabaseConnection":
     return connection
 
 
+def is_open(connection: "DatabaseConnection") -> bool:
+    """Tell whether a connection was not ended by either side, as far as is known here: nothing is sent to the server.
+
+    No other thread may use the connection meanwhile.
+    """
+    psycopg = driver()
+    if not connection.closed:
+        # An end is only noticed when something is read: first what the server gave as the reason, then the end itself.
+        with suppress(psycopg.OperationalError):
+            connection.pgconn.consume_input()
+            connection.pgconn.consume_input()
+    return not connection.closed
+
+
 def driver() -> ModuleType:
     """Import psycopg.
 
@@ -199,7 +213,7 @@ def migrate(connection: "DatabaseConnection", component: str, migrations: Sequen
     Raises:
         IndexUnreadable: if the schema was written by a newer version of Polygraph.
     """
-    if _is_current(connection, component, len(migrations)):
+    if known_version(connection, component, len(migrations)) == len(migrations):
         return
     schema = _schema(connection)
     with connection.transaction():
@@ -213,9 +227,10 @@ def migrate(connection: "DatabaseConnection", component: str, migrations: Sequen
             f"CREATE TABLE IF NOT EXISTS {schema}.polygraph_migrations ("
             "component text NOT NULL, version integer NOT NULL, PRIMARY KEY (component, version))"
         )
-        if _is_current(connection, component, len(migrations)):
+        done = known_version(connection, component, len(migrations))
+        if done == len(migrations):
             return
-        for version in range(schema_version(connection, component) + 1, len(migrations) + 1):
+        for version in range(done + 1, len(migrations) + 1):
             connection.execute(migrations[version - 1])
             connection.execute(
                 f"INSERT INTO {schema}.polygraph_migrations VALUES (%s, %s)",  # noqa: S608  a checked identifier
@@ -223,14 +238,19 @@ def migrate(connection: "DatabaseConnection", component: str, migrations: Sequen
             )
 
 
-def _is_current(connection: "DatabaseConnection", component: str, known: int) -> bool:
+def known_version(connection: "DatabaseConnection", component: str, known: int) -> int:
+    """Return the number of migrations that a schema has, see `schema_version`.
+
+    Raises:
+        IndexUnreadable: if it is more than is known here.
+    """
     version = schema_version(connection, component)
     if version > known:
         raise IndexUnreadable(
             f"the schema {_schema(connection)} was written by a newer version of Polygraph: version {version} of its "
             f"{component} tables, where this one knows {known}. Upgrade Polygraph, or choose another schema in the URL"
         )
-    return version == known
+    return version
 
 
 def _schema(connection: "DatabaseConnection") -> str:
@@ -268,8 +288,8 @@ def explain_database_error(error: Exception, shown: str) -> PolygraphError:
         return IndexLocked(f"{shown} is locked by another process ({text}). Wait until it ends and try again")
     if state in _FORBIDDEN:
         return StorageFailed(
-            f"{shown} cannot be written ({text}). Grant the user of the URL the right to create and change tables in "
-            "the schema, or choose another with schema=NAME"
+            f"{shown} cannot be used ({text}). Grant the user of the URL the right to read the tables of the schema, "
+            "and to create and change them for commands that write, or choose another with schema=NAME"
         )
     if state in _MISSING:
         return IndexUnreadable(f"{shown} is not a readable index ({text})")

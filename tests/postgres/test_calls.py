@@ -127,16 +127,22 @@ def test_a_killed_process_holds_no_claim_and_its_replies_stay(url, tmp_path):
     assert len(model.requests) == 1
 
 
-def test_a_connection_that_was_lost_is_opened_again_by_the_next_call(url):
-    with Calls(url) as calls, connect(url) as admin:
-        calls.ask(ScriptedChat([("light", "Mara Quill")]), QUESTION, str, stage="answer")
-        admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE application_name = 'polygraph' AND pid != pg_backend_pid()"
-        )
-        with pytest.raises(StorageFailed, match="run the same command again"):
-            calls.ledger()
+def test_a_connection_that_was_lost_is_opened_again_and_the_reply_is_stored(url):
+    class Lonely(ScriptedChat):
+        """Ends all connections to the database before it replies, as a restart of the server does."""
+
+        def chat(self, request, on_text=None):
+            with connect(url) as admin:
+                admin.execute(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                    "WHERE application_name = 'polygraph' AND pid != pg_backend_pid()"
+                )
+            return super().chat(request, on_text)
+
+    with Calls(url) as calls:
+        assert calls.ask(Lonely([("light", "Mara Quill")]), QUESTION, str, stage="answer") == "Mara Quill"
         assert calls.ask(ScriptedChat([]), QUESTION, str, stage="answer") == "Mara Quill"
+        assert [(row.ok, row.cached) for row in calls.ledger()] == [(1, 1)]
 
 
 def test_a_reply_that_cannot_be_committed_is_not_used(url):

@@ -73,6 +73,61 @@ def documents(store):
         return list(store.documents.hashes())
 
 
+# --- lost connections -----------------------------------------------------------------------------------
+
+
+def end_connections(url):
+    """End all connections to the database, as a restart of the server does."""
+    with connect(url) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE pid != pg_backend_pid() AND datname = current_database()"
+        )
+
+
+def test_readers_too_refuse_an_index_of_a_newer_version(url, folder):
+    with open_to_write(folder) as store, store.transaction():
+        put_document(store, "d")
+    with connect(url) as connection:
+        connection.execute("INSERT INTO polygraph_migrations VALUES ('index', 99)")
+    with pytest.raises(IndexUnreadable, match=r"newer version of Polygraph: version 99 .* Upgrade Polygraph"):
+        open_store(folder, mode="read")
+
+
+def documents_of(snapshot):
+    return dict(snapshot.store.documents.hashes())
+
+
+def fail_a_statement(snapshot):
+    """Run a statement that the server ends, as after its `statement_timeout` or a conflict on a standby server."""
+    with pytest.raises(StorageFailed):
+        snapshot.store.connection.execute("SELECT 1 / 0")
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_process_that_goes_on_reading_connects_again(restart, url, tmp_path):
+    with opened(url, cache=tmp_path / "one") as index:
+        index.add(written(tmp_path / "papers", TEXTS))
+        before = documents_of(index.snapshot())
+        end_connections(url) if restart else fail_a_statement(index.snapshot())
+        assert documents_of(index.snapshot()) == before
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_server_connects_again(restart, url, tmp_path):
+    pytest.importorskip("fastapi", reason="needs the extra `server`")
+    from polygraph.server.served_indexes import ServedIndex
+
+    index = opened(url, cache=tmp_path / "one")
+    index.add(written(tmp_path / "papers", TEXTS))
+    with closing(ServedIndex("papers", index)) as served:
+        with served.reading() as reader:
+            before = documents_of(reader.snapshot())
+            end_connections(url) if restart else fail_a_statement(reader.snapshot())
+        with served.reading() as reader:
+            assert documents_of(reader.snapshot()) == before
+
+
 # --- stopped writers ------------------------------------------------------------------------------------
 
 STOPS = (
@@ -194,7 +249,7 @@ def test_a_user_who_may_only_read_also_reads_while_a_write_is_in_progress(url, f
                 store.documents.remove("d")
             theirs = parse_url(url.replace("postgres@", f"{role}@"))
             assert documents(PostgresStore(tmp_path, theirs, mode="read", state="finished")) == ["d"]
-            with pytest.raises(StorageFailed, match="cannot be written"):
+            with pytest.raises(StorageFailed, match="Grant the user of the URL"):
                 PostgresStore(tmp_path, theirs, mode="write").set_meta("k", "v")
             finish_write(store)
             assert documents(PostgresStore(tmp_path, theirs, mode="read", state="finished")) == []

@@ -73,7 +73,7 @@ def test_a_path_that_no_index_has_is_refused(path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": 2},
+        {"format": None},
         {"files": []},
         {"files": GOOD["files"] * 2},
         {"files": [{"path": "index.sqlite", "size": 21, "blocks": [0, 0]}]},
@@ -95,6 +95,11 @@ def test_a_path_that_no_index_has_is_refused(path):
 def test_a_manifest_that_none_writes_is_refused(change):
     with pytest.raises(IndexUnreadable, match=r"cannot be used.*Publish the index again"):
         load({**GOOD, **change})
+
+
+def test_a_manifest_of_another_format_says_what_reads_it():
+    with pytest.raises(IndexUnreadable, match=r"format 2, and this version reads 1\. Use the version of"):
+        load({**GOOD, "format": 2})
 
 
 def test_a_manifest_under_another_name_is_refused():

@@ -124,6 +124,30 @@ def test_what_was_in_use_not_long_ago_is_not_deleted(place, built, small_objects
     assert objects <= set(store.modified(OBJECTS))
 
 
+@needs_patches
+def test_what_is_forgotten_leaves_the_copies_of_the_publisher_too(built, tmp_path):
+    url, versions = f"file://{tmp_path}/published", []
+    cache = VersionCache(tmp_path / "copies", url, 1 << 30)
+    for text in ("a ship", "a boat", "a raft"):
+        original = built({**TEXTS, "c": f"The Halcyon was {text}. Old Tobin was her master."})
+        versions.append(publish(original, url, cache=cache).version)
+    assert {each.name for each in cache.versions.iterdir()} == set(versions[:2])
+    built(CHANGED)
+    last = publish(original, url, cache=cache, keep=1, grace_s=0).version
+    assert {each.name for each in cache.versions.iterdir()} <= {last}
+
+
+def test_a_damaged_pointer_says_how_to_publish_again(place, built, opened):
+    original = built(TEXTS)
+    version, store = publish(original, place).version, ObjectStore(place)
+    store.put(POINTER, b"{")
+    with pytest.raises(IndexUnreadable, match=f"Delete the object {POINTER} there and publish"):
+        publish(original, place)
+    store._fs.rm(store._path(POINTER))
+    assert publish(original, place).version == version
+    assert opened(place).version().name == version
+
+
 def test_a_version_that_returns_is_the_newest_again(place, built, opened):
     original = built(TEXTS)
     first = publish(original, place)

@@ -14,7 +14,7 @@ from polygraph.publishing.cache import VersionCache
 from polygraph.publishing.manifest import OBJECTS, POINTER, VERSIONS, Pointer
 from polygraph.publishing.object_store import ObjectStore
 from polygraph.publishing.publish import publish
-from polygraph.publishing.published_index import StoreUnreachable
+from polygraph.publishing.published_index import PublishedIndex, StoreUnreachable
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
@@ -370,7 +370,7 @@ def test_a_store_that_fails_while_it_is_followed_is_told_once(built, tmp_path):
     publish(built(TEXTS), url)
     (tmp_path / "published" / POINTER).rename(tmp_path / "pointer")
     (tmp_path / "published" / POINTER).write_text("no pointer")
-    with pytest.raises(IndexUnreadable, match="cannot be used"):
+    with pytest.raises(IndexUnreadable, match=f"{url}: what is published there cannot be used"):
         open_index(url, tmp_path)
     (tmp_path / "pointer").replace(tmp_path / "published" / POINTER)
     with warnings.catch_warnings(record=True) as told:
@@ -381,3 +381,27 @@ def test_a_store_that_fails_while_it_is_followed_is_told_once(built, tmp_path):
         assert index.retrieve("Who built the Skerry Light?", "bm25").evidence
         index.close()
     assert len([w for w in told if w.category is StoreUnreachable]) == 1
+
+
+def test_an_error_of_a_store_that_nobody_expected_does_not_end_the_following(built, tmp_path, monkeypatch):
+    url = f"file://{tmp_path}/published"
+    publish(built(TEXTS), url)
+    failures, newest = [RuntimeError("a library fails")], PublishedIndex._newest
+
+    def fails_once(self):
+        if failures:
+            raise failures.pop()
+        return newest(self)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        index = open_index(url, tmp_path, follow_s=0.01)
+        first = index.stamp()
+        monkeypatch.setattr(PublishedIndex, "_newest", fails_once)
+        publish(built(numbered(1)), url)
+        deadline = time.monotonic() + 20
+        while index.stamp() == first and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert editions(index.snapshot()) == {"1"}
+        index.close()
+    assert any("a library fails" in str(w.message) for w in told)

@@ -290,6 +290,21 @@ def test_running_answers_are_finished_when_the_server_stops(slow_model):
     assert results == [200]
 
 
+def test_an_answer_that_takes_longer_than_the_server_waits_is_told_that_it_stops(slow_model, caplog):
+    index, model = slow_model
+    found = []
+    with serving({"papers": index}, stop_timeout_s=1) as running, running.client() as client:
+        asking = threading.Thread(target=lambda: found.append(client.post(ASK, json=QUESTION)))
+        asking.start()
+        assert model.asked.acquire(timeout=30)
+        running.stop()
+        asking.join(30)
+        assert running.app.is_working(), "the thread still waits for the model"
+    (response,) = found
+    assert (response.status_code, response.json()["type"]) == (503, "urn:polygraph:stopping")
+    assert not any(record.exc_info for record in caplog.records)
+
+
 def test_small_responses_are_sent_at_once(server, client):
     client.get("/healthz")
     seconds = []

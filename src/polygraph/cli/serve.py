@@ -1,5 +1,7 @@
 """The commands that serve indexes over HTTP and make tokens for it."""
 
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Optional
@@ -54,6 +56,7 @@ def serve(
     try:
         from polygraph.server import run
         from polygraph.server.app import create_app
+        from polygraph.server.log import show_log
     except ModuleNotFoundError as error:
         raise MissingExtra("polygraph serve", "server") from error
     from polygraph.publishing.object_store import url_of
@@ -75,12 +78,18 @@ def serve(
             raise BadInput("a published index is only read. Serve it together with others by: --read-only")
         settings = replace(settings, write=False)
     accepted, made = _tokens(tokens, settings)
+    show_log()
     opened = {
         name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
         for name, folder in folders.items()
     }
     application = create_app(opened, accepted, settings)
     run.serve(application, settings, lambda at: _show_start(settings, at, list(opened), made))
+    if application.is_working():
+        # The time to stop is over, and the interpreter would wait for a model as long as that takes.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 @app.command()

@@ -16,7 +16,7 @@ A lock is released by the system when its process ends, so that a version is in 
 import os
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -123,6 +123,13 @@ class VersionCache:
             folder = self.versions / name
             if folder.is_dir() and not _is_read(folder):
                 _delete(folder)
+
+    def delete_others(self, names: Collection[str]) -> None:
+        """Delete the versions that are not among these and that no process reads."""
+        with FileLock(self._all / "cache.lock"):
+            for folder in list(self.versions.iterdir()):
+                if folder.name not in names and folder.suffix != ".partial" and not _is_read(folder):
+                    _delete(folder)
 
 
 def _delete(folder: Path) -> None:

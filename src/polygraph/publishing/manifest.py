@@ -35,6 +35,8 @@ _MOST_PATCHED = patching.MOST + max(MOST, MOST_TABLES)
 """Most bytes of the blocks of a patch, and of the patch: one that saves nothing is not written."""
 MAX_POINTER_BYTES = 1 << 20
 _MOST_FILES = 10_000
+_WITHOUT_POINTER = f"Delete the object {POINTER} there and publish the index again"
+"""A publisher reads the pointer too, and does not overwrite one that it does not know."""
 _NAME = re.compile(r"[0-9a-f]{64}")
 _PATH = re.compile(
     r"index\.sqlite|derived/index\.sums|derived/[a-z_]{1,40}-[0-9a-f]{12}/\.?[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
@@ -220,24 +222,31 @@ class Pointer:
         Raises:
             IndexUnreadable: if it is not one.
         """
-        value = _parse(content, "pointer")
+        value = _parse(content, "pointer", _WITHOUT_POINTER)
         try:
             versions = tuple((_name(v["name"]), float(v["published"])) for v in value["versions"])
         except (KeyError, TypeError, ValueError) as error:
-            raise _unusable(f"its pointer holds what none has ({str(error)[:80]})") from error
+            raise _unusable(
+                f"its pointer holds what none has ({str(error)[:80]})", _WITHOUT_POINTER
+            ) from error
         if not versions:
-            raise _unusable("its pointer names no version")
+            raise _unusable("its pointer names no version", _WITHOUT_POINTER)
         return cls(versions)
 
 
-def _parse(text: bytes, what: str) -> dict[str, Any]:
+def _parse(text: bytes, what: str, fix: str = "") -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _unusable(f"its {what} cannot be read") from error
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
-        found = value.get("format") if isinstance(value, dict) else None
-        raise _unusable(f"its {what} has the format {str(found)[:20]!r}, and this version reads {FORMAT}")
+        raise _unusable(f"its {what} cannot be read", fix) from error
+    found = value.get("format") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(found, int):
+        raise _unusable(f"its {what} is none", fix)
+    if found != FORMAT:
+        raise _unusable(
+            f"its {what} has the format {str(found)[:20]}, and this version reads {FORMAT}",
+            "Use the version of Polygraph that published it",
+        )
     return value
 
 
@@ -311,7 +320,7 @@ def _check(files: tuple[PublishedFile, ...], sizes: list[Any]) -> None:
         raise ValueError("a size that is not that of its blocks")
 
 
-def _unusable(why: str) -> IndexUnreadable:
+def _unusable(why: str, fix: str = "") -> IndexUnreadable:
     return IndexUnreadable(
-        f"what is published there cannot be used: {why}. Publish the index again with this version of Polygraph"
+        f"what is published there cannot be used: {why}. {fix or 'Publish the index again'}"
     )

@@ -156,9 +156,9 @@ def publish(
     kept = Pointer(_kept(versions, keep, grace_s))
     if kept != before:
         store.put(POINTER, kept.dumps())
-    if base is not None and cache is not None and all(base.name != version for version, _ in kept.versions):
-        former, base = base.name, None
-        cache.delete(former)  # of what is forgotten, this machine keeps no copy
+    base = None
+    if cache is not None:
+        cache.delete_others([version for version, _ in kept.versions])
     return Published(
         url=store.url,
         version=name,

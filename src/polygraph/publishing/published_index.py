@@ -3,10 +3,11 @@
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from polygraph.errors import IndexUnreadable, PolygraphError, StorageFailed
+from polygraph.errors import IndexUnreadable, StorageFailed
 from polygraph.publishing.cache import PinnedVersion, VersionCache
 from polygraph.publishing.fetch import fetch
 from polygraph.publishing.manifest import MAX_POINTER_BYTES, POINTER, Pointer
@@ -106,7 +107,8 @@ class PublishedIndex:
     def _newest(self) -> PinnedVersion:
         for _ in range(_ATTEMPTS):
             try:
-                pointer = Pointer.loads(self._store.get(POINTER, MAX_POINTER_BYTES))
+                with self._named():
+                    pointer = Pointer.loads(self._store.get(POINTER, MAX_POINTER_BYTES))
             except FileNotFoundError:
                 raise IndexUnreadable(
                     f"nothing is published at {self.url}. Publish an index with: "
@@ -115,7 +117,8 @@ class PublishedIndex:
             found = self._cache.pin(pointer.current)
             if found is None:
                 try:
-                    fetch(self._store, self._cache, pointer.current, self._progress)
+                    with self._named():
+                        fetch(self._store, self._cache, pointer.current, self._progress)
                 except FileNotFoundError:
                     continue  # deleted meanwhile: the pointer names another one by now
                 found = self._cache.pin(pointer.current)
@@ -126,6 +129,14 @@ class PublishedIndex:
             f"the version that {self.url} names is not there. Publish the index again with: "
             f"polygraph publish {self.url} --index DIR"
         )
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Begin errors about what is published with the URL: a server may read several indexes."""
+        try:
+            yield
+        except IndexUnreadable as error:
+            raise IndexUnreadable(f"{self.url}: {error}") from error
 
 
 def _follow(me: "weakref.ref[PublishedIndex]", stopped: threading.Event, every_s: float) -> None:
@@ -138,7 +149,7 @@ def _follow(me: "weakref.ref[PublishedIndex]", stopped: threading.Event, every_s
         try:
             index.refresh()
             warned = ""
-        except (PolygraphError, OSError) as error:
+        except Exception as error:  # the thread must live: the next version may be whole
             if str(error) != warned:
                 warnings.warn(
                     f"{error}. Going on with the version that is here", StoreUnreachable, stacklevel=1

@@ -1,7 +1,6 @@
 """An answer in work: a thread writes events, readers come and go, and work that nobody waits for ends."""
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,12 @@ from fastapi import Request
 from polygraph.records import Answer, AnswerForm, Retrieval
 from polygraph.server.access.tokens import Principal
 from polygraph.server.events import EventLog
-from polygraph.server.problems import Problem, problem_of
+from polygraph.server.log import problem_and_log
+from polygraph.server.problems import Problem
 from polygraph.server.served_indexes import ServedIndex
 from polygraph.server.state import ServerState
 from polygraph.workspace.json_views import answer_json, retrieval_json
 
-_log = logging.getLogger("polygraph.server")
 _POLL_S = 0.5
 CLIENT_GONE = 499
 """Status, in the log only, of an answer that nobody waits for."""
@@ -80,10 +79,7 @@ async def _work(state: ServerState, served: ServedIndex, log: EventLog, asked: A
     try:
         await state.threads.run(lambda: _answer(state, served, log, asked, streams))
     except Exception as error:
-        problem = problem_of(error)
-        if problem.status == 500:
-            _log.exception("answer %s failed", log.id, exc_info=error)
-        problem.detail = state.secrets.hide(problem.detail)
+        problem = problem_and_log(error, state.secrets)
         log.result = problem
         log.append("error", problem.as_dict())
     finally:

@@ -14,9 +14,11 @@ from starlette.routing import Route
 from polygraph import __version__
 from polygraph.errors import PolygraphError
 from polygraph.server import openai_api
+from polygraph.server.access.limits import ClientTooSlow
 from polygraph.server.access.tokens import Tokens
 from polygraph.server.gate import Gate
 from polygraph.server.jobs.supervisor import Jobs
+from polygraph.server.log import problem_and_log
 from polygraph.server.mcp.server import PATH as MCP_PATH
 from polygraph.server.mcp.server import HttpEndpoint, McpServer
 from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
@@ -62,6 +64,7 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
     app.state.server = state
     for error in (Problem, PolygraphError):
         app.add_exception_handler(error, _show_problem)
+    app.add_exception_handler(Exception, _show_unexpected)
     app.add_exception_handler(RequestValidationError, _show_invalid)
     app.add_exception_handler(HTTPException, _show_http)
     # Routes are tried one after the other, and most requests are questions in this form.
@@ -111,7 +114,15 @@ def _problem_response(request: Request, problem: Problem) -> JSONResponse:
 
 
 async def _show_problem(request: Request, error: Exception) -> JSONResponse:
-    return _problem_response(request, problem_of(error))
+    state: ServerState = request.app.state.server
+    return _problem_response(request, problem_and_log(error, state.secrets))
+
+
+async def _show_unexpected(request: Request, error: Exception) -> JSONResponse:
+    # The framework calls this also when a part of another response was sent, and raises the error again.
+    if isinstance(error, ClientTooSlow):
+        return _problem_response(request, problem_of(error))
+    return await _show_problem(request, error)
 
 
 async def _show_invalid(request: Request, error: Exception) -> JSONResponse:

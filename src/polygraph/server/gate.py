@@ -1,5 +1,6 @@
 """What every request passes, whatever its route: Host and Origin, token, rate, limits, safe headers, errors."""
 
+import asyncio
 import logging
 import secrets
 import time
@@ -10,7 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from polygraph.server.access.limits import ClientTooSlow, RateLimit, limited_receive, limited_send
 from polygraph.server.access.tokens import foreign_request
 from polygraph.server.events import to_json
-from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
+from polygraph.server.log import REQUEST_ID, problem_and_log
+from polygraph.server.problems import MEDIA_TYPE, Problem
 from polygraph.server.state import ServerState
 
 PROTECTED = ("/api/", "/v1/", "/mcp", "/metrics", "/openapi.json")
@@ -50,24 +52,34 @@ class Gate:
             await self._app(scope, receive, send)
             return
         started, answer = time.perf_counter(), _Response(send, self._state.settings.send_timeout_s)
+        REQUEST_ID.set(answer.request_id)
         try:
             limited = self._check(scope, receive)
             await self._app(scope, limited, answer)
+        except asyncio.CancelledError:
+            # The server stops, and this takes too long; the framework would log a traceback and say that it failed.
+            if not self._state.stopping:
+                raise
+            if not answer.status:
+                problem = Problem(503, "stopping", "the server has stopped. Ask again in some seconds")
+                await _send_problem(problem, scope["path"], answer)
         except ClientTooSlow:
             _log.info("%s %s: the client does not read", scope["method"], scope["path"])
         except Exception as error:  # the edge: a client sees no traceback
-            problem = problem_of(error)
-            if problem.status == 500:
-                _log.exception("%s failed", answer.request_id, exc_info=error)
-            if answer.status:
+            if not answer.status:
+                await _send_problem(problem_and_log(error, self._state.secrets), scope["path"], answer)
+            elif not answer.is_complete:
                 raise  # the connection is closed, so that the client sees that something is missing
-            await _send_problem(problem, scope["path"], answer)
         finally:
             self._state.metrics.request(scope, answer.status, time.perf_counter() - started)
 
     def stop_soon(self) -> None:
         """Let streams that have no end of their own know that the server stops."""
-        self._state.stopping = True
+        self._state.stop_soon()
+
+    def is_working(self) -> bool:
+        """Tell whether a thread still works, such as one that waits for a model: the interpreter would wait for it."""
+        return self._state.threads.running > 0
 
     def _check(self, scope: Scope, receive: Receive) -> Receive:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
@@ -103,6 +115,7 @@ class _Response:
     def __init__(self, send: Send, timeout_s: float) -> None:
         self._send = limited_send(send, timeout_s)
         self.status = 0
+        self.is_complete = False
         self.request_id = secrets.token_hex(8)
 
     async def __call__(self, message: Message) -> None:
@@ -117,6 +130,8 @@ class _Response:
                 (b"x-request-id", self.request_id.encode()),
             ]
         await self._send(message)
+        if message["type"] == "http.response.body":
+            self.is_complete = not message.get("more_body", False)
 
 
 async def _send_problem(problem: Problem, path: str, send: Any) -> None:

@@ -131,7 +131,7 @@ class ServedIndex:
         """Close the snapshot if the index has changed and nobody reads it: it keeps files of the earlier state."""
         with self._lock:
             current = self._current
-            if current and not current.readers and current.stamp != self.index.stamp():
+            if current and not current.readers and self._is_outdated(current, self.index.stamp()):
                 self._current = None
                 current.snapshot.close()
 
@@ -148,7 +148,7 @@ class ServedIndex:
             # Taken before the state is opened, so that a change in between is noticed the next time.
             now = self.index.stamp()
             current = self._current
-            if current is None or current.stamp != now:
+            if current is None or self._is_outdated(current, now):
                 if not has_index(self.folder):
                     raise NoDocuments(f"the index {self.name} has no documents yet. Add some, then ask")
                 opened = _Shared(self.index.open_snapshot(), now)
@@ -158,6 +158,11 @@ class ServedIndex:
                 current = opened
             current.readers += 1
             return current
+
+    @staticmethod
+    def _is_outdated(shared: _Shared, stamp: object) -> bool:
+        """Tell whether the index has changed, or the state cannot be read any more."""
+        return shared.stamp != stamp or not shared.snapshot.store.is_open()
 
     def _leave(self, shared: _Shared) -> None:
         with self._lock:

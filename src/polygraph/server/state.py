@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Annotated, Any, TypeVar
@@ -35,6 +36,9 @@ class WorkThreads:
         self._limiter: CapacityLimiter | None = None
         self.admitted = 0
         """Works that run or wait."""
+        self.running = 0
+        """Functions that threads are in, also when nobody waits for them any more."""
+        self._counting = threading.Lock()
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run a function in a thread.
@@ -47,9 +51,18 @@ class WorkThreads:
         self._limiter = self._limiter or CapacityLimiter(self._threads)
         self.admitted += 1
         try:
-            return await to_thread.run_sync(work, limiter=self._limiter)
+            return await to_thread.run_sync(self._counted, work, limiter=self._limiter)
         finally:
             self.admitted -= 1
+
+    def _counted(self, work: Callable[[], T]) -> T:
+        with self._counting:
+            self.running += 1
+        try:
+            return work()
+        finally:
+            with self._counting:
+                self.running -= 1
 
     def check(self) -> None:
         """Refuse work that would wait behind too many others.
@@ -149,7 +162,7 @@ class ServerState:
         """Folder of all studies."""
         self.makes_maps = False
         """Whether the maps of the indexes are made already, or being made."""
-        self.stopping = False
+        self._stops_at: float | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -158,11 +171,22 @@ class ServerState:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the server is about to stop."""
+        return self._stops_at is not None
+
+    def stop_soon(self) -> None:
+        """Begin to stop: from now on, running answers have the time of `stop_timeout_s`."""
+        if self._stops_at is None:
+            self._stops_at = time.monotonic() + self.settings.stop_timeout_s
+
     async def stop(self) -> None:
-        """Wait for running answers, up to the limit, and close the indexes."""
-        self.stopping = True
+        """Wait for running answers for the rest of their time, and close the indexes."""
+        self.stop_soon()
+        assert self._stops_at is not None  # noqa: S101 - just set
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self.settings.stop_timeout_s)
+            await asyncio.wait(self._tasks, timeout=max(0.0, self._stops_at - time.monotonic()))
         if self.jobs is not None:
             await asyncio.to_thread(self.jobs.stop)
         self.indexes.close()

@@ -85,6 +85,10 @@ class SqliteStore(IndexTables):
                 raise
         super().__init__(self.connection)
 
+    def is_open(self) -> bool:
+        """Return True: the file stays readable, also when it was replaced."""
+        return True
+
     def close(self) -> None:
         """Release the file; a writer first records what it wrote, see `store.page_sums`."""
         self.connection.close()

@@ -647,6 +647,9 @@ class StoreReader(Protocol):
             from_files: fetches the files of the layer and opens them.
         """
 
+    def is_open(self) -> bool:
+        """Tell whether the state can still be read: the connection to a database may be lost. Cheap to ask for."""
+
     def close(self) -> None:
         """Release files and connections."""
 

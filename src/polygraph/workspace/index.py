@@ -708,7 +708,7 @@ class Index:
         """Return the finished layers, for methods of your own: one state until the index changes."""
         # Taken before the state is opened, so that a change in between is noticed the next time.
         now = self.stamp()
-        if self._snapshot is None or now != self._stamp:
+        if self._snapshot is None or now != self._stamp or not self._snapshot.store.is_open():
             # The earlier snapshot is not closed: another thread may still use it. It closes itself after that.
             self._snapshot, self._stamp = self.open_snapshot(), now
         return self._snapshot.where(where) if where else self._snapshot

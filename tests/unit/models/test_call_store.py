@@ -84,3 +84,20 @@ def test_a_damaged_reply_is_told_with_its_file(tmp_path):
         pytest.raises(IndexUnreadable, match=r"calls\.sqlite is damaged"),
     ):
         store.reply("new")
+
+
+def test_a_file_that_was_replaced_is_opened_and_one_that_is_missing_is_not_made(tmp_path):
+    here, new, old = (tmp_path / name for name in ("index", "new", "old"))
+    open_call_store(new / "calls.sqlite").close()
+    with closing(open_call_store(here / "calls.sqlite")) as calls:
+        calls.save_reply("before", reply("1869"), LINE)
+        here.rename(old)
+        calls.save_reply("between", reply("1874"), LINE)
+        assert not here.exists()
+        new.rename(here)
+        assert calls.reply("before") is None
+        calls.save_reply("after", reply("1903"), LINE)
+    with closing(open_call_store(here / "calls.sqlite")) as calls:
+        assert calls.reply("after") == reply("1903")
+    with closing(open_call_store(old / "calls.sqlite")) as calls:
+        assert calls.reply("between") == reply("1874")

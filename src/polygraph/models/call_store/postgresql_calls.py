@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from polygraph.errors import PolygraphError
 from polygraph.models.call_store.database import Row
 from polygraph.models.call_store.records import Durability
-from polygraph.postgresql import DatabaseUrl, connect, database_errors_explained, migrate, schema_version
+from polygraph.postgresql import (
+    DatabaseUrl,
+    connect,
+    database_errors_explained,
+    is_open,
+    migrate,
+    schema_version,
+)
 
 if TYPE_CHECKING:
     from polygraph.postgresql import DatabaseConnection
@@ -194,7 +201,7 @@ class PostgresqlCalls:
         with self._lock:
             if self._closed:
                 raise ValueError("the calls of this index were closed")
-            if self._connection.closed and self._is_own:
+            if self._is_own and not is_open(self._connection):
                 self._connection = connect(self._url)
                 self._prepare()
             with database_errors_explained(self._url.shown):

@@ -1,5 +1,6 @@
 """`calls.sqlite`: the tables of calls in a file."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -62,6 +63,9 @@ SELECT EXISTS (SELECT 1 FROM reply) OR EXISTS (SELECT 1 FROM vector) OR EXISTS (
 class SqliteCalls:
     """One connection, guarded by a lock; SQLite coordinates several processes.
 
+    If another file has taken the place of the one that is open, as when a folder is replaced under a server, the next
+    statement opens it: what was written to the former one would be lost.
+
     Two processes that make the same call at once both make it; the first reply that is committed is used by both.
 
     Args:
@@ -70,30 +74,42 @@ class SqliteCalls:
     """
 
     def __init__(self, path: Path | None, durability: Durability) -> None:
-        self._path = path
+        self._path, self._durability = path, durability
         self._lock = threading.RLock()
-        with self._explained():
+        self._closed = False
+        with self._explained_errors():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                ":memory:" if path is None else path,
-                timeout=BUSY_TIMEOUT_S,
-                isolation_level=None,
-                check_same_thread=False,
-            )
+            self._open()
+
+    def _open(self) -> None:
+        self._connection = sqlite3.connect(
+            ":memory:" if self._path is None else self._path,
+            timeout=BUSY_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         try:
-            with self._explained():
-                self._prepare(durability)
+            self._prepare()
         except BaseException:
             self._connection.close()
             raise
+        self._file = self._file_there()
 
-    def _prepare(self, durability: Durability) -> None:
+    def _file_there(self) -> tuple[int, int] | None:
+        """Return the number of the file that is at the path now; None if there is none."""
+        try:
+            found = os.stat(self._path) if self._path is not None else None
+        except FileNotFoundError:
+            return None
+        return (found.st_dev, found.st_ino) if found is not None else None
+
+    def _prepare(self) -> None:
         run = self._connection.execute
         # Before the file is written for the first time; later it has no effect.
         run(f"PRAGMA page_size = {_PAGE_BYTES}")
         run("PRAGMA journal_mode = WAL")
-        run(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+        run(f"PRAGMA synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}")
         found = run("PRAGMA user_version").fetchone()[0]
         if found > FORMAT:
             raise IndexUnreadable(
@@ -156,6 +172,7 @@ class SqliteCalls:
     def close(self) -> None:
         """Close the connection; a second time does nothing."""
         with self._lock:
+            self._closed = True
             self._connection.close()
 
     @contextmanager
@@ -171,7 +188,18 @@ class SqliteCalls:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Hold the lock and convert errors of SQLite and the file system into ours."""
+        """Hold the lock, open a file that was replaced, and convert errors of SQLite and the file system into ours."""
+        with self._explained_errors():
+            if not self._closed and not self._connection.in_transaction:
+                there = self._file_there()
+                # Without a file there, what is written may still be found if the folder was only moved.
+                if there is not None and there != self._file:
+                    self._connection.close()
+                    self._open()
+            yield
+
+    @contextmanager
+    def _explained_errors(self) -> Iterator[None]:
         with self._lock:
             try:
                 yield

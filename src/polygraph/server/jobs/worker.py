@@ -15,6 +15,7 @@ from polygraph.config import Settings
 from polygraph.errors import BadInput, PolygraphError
 from polygraph.server.jobs import work
 from polygraph.server.jobs.queue import Job, JobQueue
+from polygraph.server.log import show_log
 from polygraph.workspace.index import Index
 
 COMMAND = "from polygraph.server.jobs.worker import main; main()"
@@ -37,6 +38,7 @@ def main() -> None:
     """Work off the queue that standard input names, until the server closes standard input."""
     given = json.loads(sys.stdin.buffer.readline())
     sys.path[:] = given["path"]
+    show_log()
     threading.Thread(target=_end_with_server, daemon=True).start()
     queue = JobQueue(Path(given["queue"]))
     module, _, name = given["open"].partition(":")
@@ -67,6 +69,7 @@ def run_job(
     except Cancelled:
         queue.finish(job.id, "cancelled", "cancelled. Finished work is kept")
     except PolygraphError as error:
+        _log.warning("job %s (%s of %s) failed: %s", job.id, job.kind, job.index, error)
         queue.finish(job.id, "failed", str(error))
     except Exception as error:  # the edge: the next job must run
         _log.exception("job %s failed", job.id, exc_info=error)

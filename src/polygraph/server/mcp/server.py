@@ -27,6 +27,7 @@ from polygraph.retrieve import method as find_method
 from polygraph.server import answering
 from polygraph.server.access.tokens import Principal
 from polygraph.server.jobs.work import run as run_job
+from polygraph.server.log import problem_and_log
 from polygraph.server.mcp import results
 from polygraph.server.mcp.results import (
     MAX_LISTED,
@@ -38,7 +39,7 @@ from polygraph.server.mcp.results import (
     Neighbourhood,
     SearchResult,
 )
-from polygraph.server.problems import Problem, problem_of
+from polygraph.server.problems import Problem
 from polygraph.server.served_indexes import PinnedIndex, ServedIndex
 from polygraph.server.state import ServerState
 from polygraph.server.uploads.folder import UploadFolder
@@ -349,10 +350,7 @@ class McpServer(MCPServer[Any]):
 
     def _tool_error(self, error: Exception) -> ToolError:
         """Convert an error to the sentence that the command line prints; of an unexpected one, only its type."""
-        problem = problem_of(error)
-        if problem.status == 500:
-            _log.exception("a tool failed", exc_info=error)
-        return ToolError(self._state.secrets.hide(str(problem.detail)))
+        return ToolError(problem_and_log(error, self._state.secrets).detail)
 
     def _clean(self, found: _Result) -> _Result:
         """Return a result without keys of models."""

@@ -89,6 +89,8 @@ async def compare(index: str, body: Comparison, state: State, _: Reader) -> dict
             )
 
     found = await state.threads.run(work)
+    for each in found:
+        state.metrics.answer(each.method, each.usage, refused=each.refused)
     answers = compared_json(found)
     shared = {
         chunk: [a["method"] for a in answers if chunk in a["shared"]]

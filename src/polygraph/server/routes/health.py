@@ -27,6 +27,8 @@ async def ready(state: State) -> dict[str, Any]:
         raise Problem(503, "stopping", "the server is stopping. Ask another one")
     found = await state.threads.run(lambda: [summary(state, each) for each in state.indexes.all()])
     if not any(each["documents"] for each in found):
+        if any("note" in each for each in found):
+            raise Problem(503, "unreadable", "no index can be read. See why: GET /api/v1/indexes")
         raise Problem(503, "no-documents", "no index has documents yet. Add some, then ask")
     return {"status": "ok"}
 

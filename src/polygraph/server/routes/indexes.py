@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from polygraph.errors import IndexMismatch, IndexUnreadable, MissingLayer
+from polygraph.errors import IndexMismatch, IndexUnreadable, MissingLayer, StorageFailed
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.base import require
 from polygraph.retrieve.catalogue import describe
@@ -34,7 +34,7 @@ async def show_index(index: str, state: State, principal: Reader) -> dict[str, A
         found = summary(state, served)
         try:
             status = served.index.status() | {"index": served.name}
-        except IndexUnreadable:
+        except (IndexUnreadable, StorageFailed):
             status = None
         return found | {"status": status}
 
@@ -61,7 +61,7 @@ def summary(state: ServerState, served: ServedIndex) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = served.facts(_facts)
         return found | facts
-    except IndexUnreadable as error:
+    except (IndexUnreadable, StorageFailed) as error:
         counts = dict.fromkeys(("documents", "chunks", "entities", "relations"), 0)
         note = {} if isinstance(error, NoDocuments) else {"note": str(error)}
         return found | counts | {"layers": [], "methods": [], "stale": False} | note

@@ -11,6 +11,7 @@ from polygraph.postgresql import (
     DatabaseUrl,
     connect,
     database_errors_explained,
+    is_open,
 )
 from polygraph.store.sql import Row, in_order
 
@@ -91,6 +92,19 @@ class PostgresConnection:
     def raw(self) -> "DatabaseConnection":
         """The connection of psycopg."""
         return self._db
+
+    def is_open(self) -> bool:
+        """Tell whether statements can be run: the connection was not lost, and no error has ended its transaction.
+
+        Nothing is sent to the server.
+        """
+        # While a thread runs a statement, that thread finds out.
+        if not self._lock.acquire(blocking=False):
+            return True
+        try:
+            return is_open(self._db) and self._db.info.transaction_status.name != "INERROR"
+        finally:
+            self._lock.release()
 
     def close(self) -> None:
         """Close the connection; a second call does nothing."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from polygraph.errors import IndexLocked, IndexUnreadable
-from polygraph.postgresql import DatabaseUrl, database_errors_explained, driver, migrate, schema_version
+from polygraph.postgresql import DatabaseUrl, database_errors_explained, driver, known_version, migrate
 from polygraph.store.atomic_files import damage
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.portable import PortableRow, PortableTable
@@ -72,6 +72,10 @@ class PostgresStore(IndexTables):
             self.connection.close()
             raise
 
+    def is_open(self) -> bool:
+        """Tell whether the connection and its transaction, and with them the state that is read, still exist."""
+        return self.connection.is_open()
+
     def close(self) -> None:
         """Close the connection, and with it release the lock of the writer."""
         self.connection.close()
@@ -81,7 +85,7 @@ class PostgresStore(IndexTables):
     def _open_to_read(self, state: Literal["tables", "finished", "saved"]) -> None:
         for _ in range(_ATTEMPTS):
             with database_errors_explained(self.place):
-                if not schema_version(self.connection.raw, COMPONENT):
+                if not known_version(self.connection.raw, COMPONENT, len(MIGRATIONS)):
                     raise IndexUnreadable(
                         f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
                     )

@@ -5,13 +5,15 @@ A method's file is imported when the method is first looked up.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from polygraph.errors import BadInput, UnknownMethod
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from polygraph.retrieve.base import Method
 
 
@@ -181,6 +183,8 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
 )
 
 
+ENTRY_POINTS = "polygraph.methods"
+"""Group of the entry points by which packages offer methods."""
 _REGISTERED: dict[str, "Method"] = {}
 _NAME = re.compile(r"[\w.-]+(:[\w.-]+)?")
 """Other characters have a meaning in names of answers, such as the ``#`` of an A/A control."""
@@ -207,13 +211,39 @@ def register(name: str, method: "Method") -> None:
 
 
 def method(name: str) -> "Method":
-    """Return a method by name.
+    """Return a method by name: of `METHODS`, registered, or of an installed package that offers it.
+
+    A package offers methods by entry points of the group ``polygraph.methods``; each names a class or an instance.
 
     Raises:
         UnknownMethod: with the names that exist.
+        BadInput: if a package offers it and it cannot be loaded.
     """
-    if name in _REGISTERED:
-        return _REGISTERED[name]
-    if name not in METHODS:
-        raise UnknownMethod(name, [*METHODS, *_REGISTERED])
-    return METHODS[name]
+    if name in METHODS:
+        return METHODS[name]
+    if name not in _REGISTERED:
+        if name not in _offered():
+            raise UnknownMethod(name, [*METHODS, *_REGISTERED, *_offered()])
+        register(name, _load(_offered()[name]))
+    return _REGISTERED[name]
+
+
+@cache
+def _offered() -> Mapping[str, "EntryPoint"]:
+    """Return the entry points of installed packages, looked for once: reading them all takes some milliseconds."""
+    from importlib.metadata import entry_points
+
+    return {each.name: each for each in entry_points(group=ENTRY_POINTS)}
+
+
+def _load(offered: "EntryPoint") -> "Method":
+    try:
+        found = offered.load()
+        made: Method = found() if isinstance(found, type) else found
+    except Exception as error:  # whatever another package raises
+        raise BadInput(
+            f"the method {offered.name!r} cannot be loaded from {offered.value}: {type(error).__name__}: {error}"
+        ) from error
+    if not (callable(made) and hasattr(made, "needs")):
+        raise BadInput(f"{offered.value} is not a method. See docs/add-a-method.md for what one has")
+    return made

@@ -1,6 +1,9 @@
 """A method of one's own gets a name."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -40,6 +43,46 @@ def test_a_registered_method_is_used_by_its_name_and_a_later_one_takes_its_place
     assert "mine" not in METHODS
     with pytest.raises(UnknownMethod, match="mine"):
         method("other")
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package that offers a class, an instance, what is no method, and what cannot be loaded."""
+    folder = tmp_path / "site"
+    (folder / "own-1.0.dist-info").mkdir(parents=True)
+    (folder / "own-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1.0\n")
+    (folder / "own-1.0.dist-info" / "entry_points.txt").write_text(
+        "[polygraph.methods]\nown = own:Own\nown:few = own:FEW\nnone = own:NONE\ngone = own.gone:Own\n"
+    )
+    (folder / "own.py").write_text(
+        "from polygraph.retrieve.methods.lexical import BM25 as Own\nFEW = Own(k=1)\nNONE = 1\n"
+    )
+    return folder
+
+
+def test_a_method_of_an_installed_package_is_known_to_the_command_line(index, package):
+    def ask(name):
+        path = os.pathsep.join([str(package), *sys.path])
+        return subprocess.run(
+            [sys.executable, "-m", "polygraph", "ask", "Who sold the boat?", "-m", name, "--index", str(index.folder)],
+            env=os.environ | {"PYTHONPATH": path, "POLYGRAPH_EMBEDDER": "hash", "POLYGRAPH_RERANKER": "none",
+                              "POLYGRAPH_NAME_EMBEDDER": "hash", "POLYGRAPH_OFFLINE": "true"},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    for name in ("own", "own:few"):
+        done = ask(name)
+        assert done.returncode == 0, done.stderr
+        assert f"{name} ·" in done.stdout
+    for name, reason in (
+        ("none", "own:NONE is not a method"),
+        ("gone", "cannot be loaded from own.gone:Own: ModuleNotFoundError"),
+        ("other", "there is no method 'other'"),
+    ):
+        done = ask(name)
+        assert done.returncode == 2
+        assert reason in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("name", ["bm25", "hipporag:2", "", "a#2", "a+tuned", "a,b", "a b", "a:b:c"])

@@ -101,3 +101,20 @@ def test_a_file_that_was_replaced_is_opened_and_one_that_is_missing_is_not_made(
         assert calls.reply("after") == reply("1903")
     with closing(open_call_store(old / "calls.sqlite")) as calls:
         assert calls.reply("between") == reply("1874")
+
+
+def test_a_file_of_a_newer_version_in_its_place_is_refused_each_time_until_it_is_gone(tmp_path):
+    here, newer, usable = (tmp_path / name for name in ("index", "newer", "usable"))
+    for folder in (newer, usable):
+        open_call_store(folder / "calls.sqlite").close()
+    with closing(sqlite3.connect(newer / "calls.sqlite")) as db:
+        db.execute("PRAGMA user_version = 999")
+    with closing(open_call_store(here / "calls.sqlite")) as calls:
+        here.rename(tmp_path / "old")
+        newer.rename(here)
+        for _ in range(2):
+            with pytest.raises(IndexUnreadable, match="newer"):
+                calls.reply("x")
+        here.rename(tmp_path / "gone")
+        usable.rename(here)
+        assert calls.reply("x") is None

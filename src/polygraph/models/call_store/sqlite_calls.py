@@ -190,12 +190,14 @@ class SqliteCalls:
     def _explained(self) -> Iterator[None]:
         """Hold the lock, open a file that was replaced, and convert errors of SQLite and the file system into ours."""
         with self._explained_errors():
-            if not self._closed and not self._connection.in_transaction:
-                there = self._file_there()
-                # Without a file there, what is written may still be found if the folder was only moved.
-                if there is not None and there != self._file:
-                    self._connection.close()
-                    self._open()
+            there = self._file_there()
+            # Without a file there, what is written may still be found if the folder was only moved.
+            is_replaced = there is not None and there != self._file and not self._closed
+            if is_replaced and (self._file is None or not self._connection.in_transaction):
+                # Closed first: closing deletes the journal by its name, which may be that of the other connection.
+                self._connection.close()
+                self._file = None
+                self._open()
             yield
 
     @contextmanager

@@ -30,8 +30,8 @@ _END_MARK = re.compile(r"[.!?\n]")
 _WRAP_LIMIT = 120
 """Longest line at which most programs wrap; longer lines are whole paragraphs, unless most go on in the next one."""
 _GO_ON = 3
-"""Text is wrapped at a larger width if one of so many long lines breaks before a word in lower case. Of wrapped lines
-about two thirds do in English, half in German; of paragraphs, next to none."""
+"""Text is wrapped at a larger width if more than one of so many long lines breaks before a word in lower case, as most
+wrapped lines do, also in languages with many capitals, and hardly any paragraph."""
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*[,.;)]?")
 _SHORT_LINE = 0.6
 """A line shorter than this share of its paragraph's width was not wrapped."""

@@ -19,7 +19,7 @@ from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.question_scope import is_global_question
-from polygraph.tasks.offline.sentences import Passage, in_lines
+from polygraph.tasks.offline.sentences import FENCES, Passage, in_lines
 from polygraph.text.words import content_stems
 
 _PASSAGES = 16
@@ -94,7 +94,7 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
 def _joined(quoted: Sequence[tuple[str, int]]) -> str:
     """Return quotations with their numbers as one text; a list or code stands in lines of its own, as in Markdown."""
     # Behind a fence nothing else may stand.
-    cited = [f"{quote}\n[{n}]" if quote.endswith(("```", "~~~")) else f"{quote} [{n}]" for quote, n in quoted]
+    cited = [f"{quote}\n[{n}]" if quote.endswith(FENCES) else f"{quote} [{n}]" for quote, n in quoted]
     text = cited[0]
     for former, part in pairwise(cited):
         text += ("\n\n" if "\n" in former + part else " ") + part

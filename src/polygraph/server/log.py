@@ -45,9 +45,7 @@ def problem_and_log(error: Exception, secrets: Secrets) -> Problem:
     """
     problem = problem_of(error)
     problem.detail = secrets.hide(problem.detail)
-    if error is problem:
-        pass  # logged where it was made, if at all
-    elif problem.status == 500:
+    if problem.status == 500 and error is not problem:
         _log.exception("request %s failed", REQUEST_ID.get(), exc_info=error)
     elif isinstance(error, _FOR_THE_OPERATOR) and not isinstance(error, NoDocuments):
         _log.warning("request %s: %d %s", REQUEST_ID.get(), problem.status, problem.detail[:_MOST])

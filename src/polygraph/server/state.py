@@ -176,17 +176,17 @@ class ServerState:
         """Whether the server is about to stop."""
         return self._stops_at is not None
 
-    def stop_soon(self) -> None:
-        """Begin to stop: from now on, running answers have the time of `stop_timeout_s`."""
+    def stop_soon(self) -> float:
+        """Begin to stop: running answers have `stop_timeout_s` from the first call on; return when that ends."""
         if self._stops_at is None:
             self._stops_at = time.monotonic() + self.settings.stop_timeout_s
+        return self._stops_at
 
     async def stop(self) -> None:
         """Wait for running answers for the rest of their time, and close the indexes."""
-        self.stop_soon()
-        assert self._stops_at is not None  # noqa: S101 - just set
+        stops_at = self.stop_soon()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=max(0.0, self._stops_at - time.monotonic()))
+            await asyncio.wait(self._tasks, timeout=max(0.0, stops_at - time.monotonic()))
         if self.jobs is not None:
             await asyncio.to_thread(self.jobs.stop)
         self.indexes.close()

@@ -56,32 +56,22 @@ def test_of_equally_frequent_names_the_longest_wins_then_the_first():
     assert found.name == "AA"
 
 
-def test_a_spelling_without_a_word_of_the_id_is_not_the_name_however_frequent():
+@pytest.mark.parametrize(
+    ("id_", "frequent", "others", "shown"),
+    [
+        ("tobias quillan", "Late Director", ("Mr. Quillan", "Quill"), "Mr. Quillan"),
+        ("car no 1", "Fox", ("sister car of Badger", "car no. 1"), "car no. 1"),
+    ],
+)
+def test_a_spelling_without_a_word_of_the_id_is_not_the_name_but_the_one_with_most_of_them(
+    id_, frequent, others, shown
+):
     rows = Extraction(
-        window="a@0",
-        entities=(
-            entity("Late Director", "a:0", "a:1"),
-            entity("Mr. Quillan", "a:2"),
-            entity("Quill", "a:2"),
-        ),
+        window="a@0", entities=(entity(frequent, "a:0", "a:1"), *(entity(name, "a:2") for name in others))
     )
-    ids = {"Late Director": "tobias quillan", "Mr. Quillan": "tobias quillan", "Quill": "tobias quillan"}
-    (found,) = merge([rows], names(rows, **ids), ORDER).entities
-    assert (found.name, found.aliases) == ("Mr. Quillan", ("Late Director", "Quill"))
-
-
-def test_the_name_has_most_words_of_the_id_where_the_most_frequent_spelling_has_none():
-    rows = Extraction(
-        window="a@0",
-        entities=(
-            entity("Fox", "a:0", "a:1"),
-            entity("sister car of Badger", "a:2"),
-            entity("car no. 1", "a:2"),
-        ),
-    )
-    ids = dict.fromkeys(("Fox", "sister car of Badger", "car no. 1"), "car no 1")
-    (found,) = merge([rows], names(rows, **ids), ORDER).entities
-    assert found.name == "car no. 1"
+    (found,) = merge([rows], names(rows, **dict.fromkeys((frequent, *others), id_)), ORDER).entities
+    assert found.name == shown
+    assert set(found.aliases) == {frequent, *others} - {shown}
 
 
 @pytest.mark.parametrize(

@@ -137,10 +137,8 @@ def markdown_report(report: StudyReport) -> str:
     if found.controls:
         lines += ["", "## A/A control", *_captioned(CONTROLS_CAPTION, control_table(found.controls))]
     if report.agreement:
-        lines += [
-            *("", "## Agreement of judges"),
-            *_captioned(AGREEMENT_CAPTION, agreement_table(report.agreement)),
-        ]
+        table = agreement_table(report.agreement)
+        lines += ["", "## Agreement of judges", *_captioned(AGREEMENT_CAPTION, table)]
     if report.provenance:
         lines += ["", "## Made with", "", *markdown_table(*provenance_table(report.provenance))]
     return "\n".join(lines) + "\n"

@@ -135,7 +135,7 @@ class MergedGraph:
         self._lost_reasons = np.where(loops[lost], 0, np.where(has_chunk[lost], 1, 2))
         self._lost_entities = source[lost]
         self._documents = links.offsets
-        self._put_loops(links, np.flatnonzero(loops if self._by_model else np.zeros_like(loops)), source)
+        self._put_loops(links, np.flatnonzero(loops & self._by_model), source)
         self._forward = source < target
         rows = np.flatnonzero(placed).astype(np.int32)
         self.dropped = len(source) - self.loops - len(rows)

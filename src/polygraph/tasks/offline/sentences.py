@@ -29,7 +29,8 @@ DEPENDENT = re.compile(
 """Beginnings of a sentence that is not understood without the one before it."""
 _LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
 """Beginning of a list item or of fenced code."""
-_FENCE = re.compile(r"```|~~~")
+FENCES = ("```", "~~~")
+"""What stands before and behind code."""
 _MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
 _NUMBERED = re.compile(rf"{_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
 """Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
@@ -259,7 +260,7 @@ def _with_lists(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, 
         if text[end - 1] == ":":
             while last + 1 < len(spans) and _LISTED.match(text, *spans[last + 1]):
                 last += 1
-                if text.startswith(("```", "~~~"), spans[last][0]):
+                if text.startswith(FENCES, spans[last][0]):
                     break
             if spans[last][1] - start > _MAX_CHARACTERS:
                 last = n
@@ -283,13 +284,12 @@ def in_lines(quoted: str) -> str:
     fence, indent, in_list, goes_on = "", 0, False, False
     for line in quoted.split("\n"):
         body = line.lstrip()
-        mark = _FENCE.match(body)
         if fence:
             lines.append(line[min(indent, len(line) - len(body)) :].rstrip())
-            if mark and mark[0] == fence:
+            if body.startswith(fence):
                 fence = ""
-        elif mark:
-            fence, indent, goes_on = mark[0], len(line) - len(body), False
+        elif body.startswith(FENCES):
+            fence, indent, goes_on = body[:3], len(line) - len(body), False
             lines.append(body.rstrip())
         elif body:
             is_item = bool(_LISTED.match(body)) and (in_list or (goes_on and lines[-1].endswith(":")))

@@ -128,7 +128,7 @@ def test_a_description_is_said_of_its_entity(name, type_, first, second):
 
 def test_a_number_of_people_before_a_year_is_no_day():
     rows = [
-        ("a", "Jan Kest", "person", "Told of the death of 14 passengers in 1857."),
+        ("a", "Jan Kest", "person", "Witnessed the death of 14 passengers in 1857."),
         ("b", "Jan Kest", "person", "Kept a diary in 1919."),
     ]
     assert same(resolved(rows), ("a", "Jan Kest"), ("b", "Jan Kest"))

@@ -120,13 +120,24 @@ def ask_damaged(sound, place, wanted, seeds):
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(60), *(pytest.param(range(n, n + 500), marks=pytest.mark.slow) for n in (60, 560))],
+    [
+        range(60),
+        pytest.param(range(60, 500), marks=pytest.mark.slow),
+        pytest.param(range(500, 2000), marks=pytest.mark.deep),
+    ],
 )
 def test_a_damaged_index_gives_the_same_answer_or_a_clear_error(seeds, sound, tmp_path, wanted):
     assert ask_damaged(sound, tmp_path / "index", wanted, seeds) > 0.8 * len(seeds)
 
 
-@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 500), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        range(20),
+        pytest.param(range(20, 200), marks=pytest.mark.slow),
+        pytest.param(range(200, 1000), marks=pytest.mark.deep),
+    ],
+)
 def test_without_checksums_no_error_of_sqlite_or_of_decoding_gets_out(seeds, sound, tmp_path):
     whole = tmp_path / "whole"
     shutil.copytree(sound, whole)

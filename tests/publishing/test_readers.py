@@ -86,7 +86,7 @@ def test_an_index_follows_new_versions_and_an_answer_belongs_to_one(place, built
                 found = editions(state)
                 assert len(found) == 1, found
                 seen.update(found)
-                # Readers without a pause leave the writer almost no processor: ten versions then take over a minute.
+                # Readers without a pause leave the writer almost no processor: a version then takes over six seconds.
                 done.wait(0.005)
         except BaseException as error:
             errors.append(error)
@@ -94,7 +94,7 @@ def test_an_index_follows_new_versions_and_an_answer_belongs_to_one(place, built
     readers = [threading.Thread(target=read) for _ in range(8)]
     for reader in readers:
         reader.start()
-    for version in range(1, 11):
+    for version in range(1, 6):
         built(numbered(version))
         published = publish(original, place, keep=2, grace_s=0).version
         deadline = time.monotonic() + 60
@@ -102,15 +102,15 @@ def test_an_index_follows_new_versions_and_an_answer_belongs_to_one(place, built
             time.sleep(0.01)
         assert index.stamp() == published
     deadline = time.monotonic() + 30
-    while "10" not in seen and not errors and time.monotonic() < deadline:
+    while "5" not in seen and not errors and time.monotonic() < deadline:
         time.sleep(0.01)
     done.set()
     for reader in readers:
         reader.join()
     index.close()
     assert not errors
-    assert {"0", "10"} <= seen
-    assert len(seen) >= 8
+    assert {"0", "5"} <= seen
+    assert len(seen) >= 4
 
 
 def test_a_version_that_is_deleted_while_it_is_fetched_gives_way_to_the_newest(

@@ -300,7 +300,7 @@ def test_long_names_are_shortened_in_the_middle():
     assert pair_label("one", "other") == "one\n– other"
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_report_of_six_methods_on_150_questions_is_small():
     path = Path(__file__).parents[3] / "benchmarks" / "report_size.py"
     spec = importlib.util.spec_from_file_location("report_size", path)

@@ -165,7 +165,14 @@ def with_subject(view, text):
     return f"{join_names([shown_name(entity.name, entity.id) for entity in named])}: {text}"
 
 
-@pytest.mark.parametrize("seeds", [range(150), pytest.param(range(150, 1000), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        range(150),
+        pytest.param(range(150, 400), marks=pytest.mark.slow),
+        pytest.param(range(400, 2000), marks=pytest.mark.deep),
+    ],
+)
 def test_reports_consist_of_the_sentences_that_their_definition_chooses(seeds):
     for seed in seeds:
         view, found = world(seed)

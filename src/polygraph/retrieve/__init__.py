@@ -222,15 +222,15 @@ def method(name: str) -> "Method":
     if name in METHODS:
         return METHODS[name]
     if name not in _REGISTERED:
-        if name not in _offered():
-            raise UnknownMethod(name, [*METHODS, *_REGISTERED, *_offered()])
-        register(name, _load(_offered()[name]))
+        if name not in offered():
+            raise UnknownMethod(name, [*METHODS, *_REGISTERED, *offered()])
+        register(name, _load(offered()[name]))
     return _REGISTERED[name]
 
 
 @cache
-def _offered() -> Mapping[str, "EntryPoint"]:
-    """Return the entry points of installed packages, looked for once: reading them all takes some milliseconds."""
+def offered() -> Mapping[str, "EntryPoint"]:
+    """Return what installed packages offer, by name; looked for once, since reading it takes some milliseconds."""
     from importlib.metadata import entry_points
 
     return {each.name: each for each in entry_points(group=ENTRY_POINTS)}

@@ -11,7 +11,7 @@ from polygraph import Index
 from polygraph.config import Settings
 from polygraph.errors import BadInput, UnknownMethod
 from polygraph.evaluate.questions.file import Question
-from polygraph.retrieve import METHODS, _offered, method, register
+from polygraph.retrieve import METHODS, method, offered, register
 from polygraph.retrieve.methods.lexical import BM25
 
 SETTINGS = Settings(embedder="hash", name_embedder="hash", reranker="none", chunk_tokens=50)
@@ -21,7 +21,7 @@ SETTINGS = Settings(embedder="hash", name_embedder="hash", reranker="none", chun
 def registered(monkeypatch):
     monkeypatch.setattr("polygraph.retrieve._REGISTERED", {})
     yield
-    _offered.cache_clear()
+    offered.cache_clear()
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def package(tmp_path):
 
 def test_a_method_of_an_installed_package_is_found_or_the_reason_said(package, monkeypatch):
     monkeypatch.syspath_prepend(package)
-    _offered.cache_clear()
+    offered.cache_clear()
     assert method("own:few") == BM25(k=1)
     assert method("own") == BM25()
     for name, error, reason in (
@@ -77,22 +77,23 @@ def test_a_method_of_an_installed_package_is_found_or_the_reason_said(package, m
 
 
 def test_the_command_line_knows_a_method_of_an_installed_package(index, package):
-    def ask(name):
+    def run(*words):
         path = os.pathsep.join([str(package), *sys.path])
         return subprocess.run(
-            [sys.executable, "-m", "polygraph", "ask", "Who sold the boat?", "-m", name, "--index", str(index.folder)],
+            [sys.executable, "-m", "polygraph", *words, "--index", str(index.folder)],
             env=os.environ | {"PYTHONPATH": path, "POLYGRAPH_EMBEDDER": "hash", "POLYGRAPH_RERANKER": "none",
                               "POLYGRAPH_NAME_EMBEDDER": "hash", "POLYGRAPH_OFFLINE": "true"},
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
 
-    done = ask("own:few")
+    done = run("ask", "Who sold the boat?", "-m", "own:few")
     assert done.returncode == 0, done.stderr
     assert "own:few ·" in done.stdout
-    done = ask("none")
+    done = run("ask", "Who sold the boat?", "-m", "none")
     assert done.returncode == 2
     assert "own:NONE is not a method" in done.stderr
     assert "Traceback" not in done.stderr
+    assert "of installed packages: own, own:few, none, gone" in run("methods").stdout
 
 
 @pytest.mark.parametrize("name", ["bm25", "hipporag:2", "", "a#2", "a+tuned", "a,b", "a b", "a:b:c"])

@@ -10,7 +10,7 @@ from rich.text import Text
 from polygraph.cli.render.answer import out
 from polygraph.errors import UnknownMethod
 from polygraph.models.call_store import CallPlace, QuestionUsage, calls_exist, open_call_store
-from polygraph.retrieve import METHODS
+from polygraph.retrieve import METHODS, offered
 from polygraph.retrieve.base import Method
 from polygraph.retrieve.catalogue import describe
 
@@ -62,6 +62,8 @@ def show_list(usage: Mapping[str, QuestionUsage]) -> None:
         table.add_row(*cells)
         above = about.summary
     out.print(table)
+    if offered():
+        out.print(Text(f"of installed packages: {', '.join(offered())}"))
     n = len(METHODS) - len(bases)
     out.print(
         Text(

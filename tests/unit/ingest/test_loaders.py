@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from polygraph.ingest import load_documents
+from polygraph.ingest.readers.odt import read_odt
 
 MAIL = """\
 From: Mara Quill <mara@skerry.example>
@@ -265,6 +266,15 @@ def test_an_odt_that_unpacks_to_gigabytes_is_refused(tmp_path):
     assert "unpacks to" in unread["o.odt"]
     _, unread = read(tmp_path, "o.odt", pack({"content.xml": "<a>" * 3_100_000}))
     assert "parts" in unread["o.odt"]
+
+
+def test_cost_of_a_long_list_of_an_odt_is_linear():
+    items = "<text:list-item><text:p>" + "oil " * 300 + "</text:p></text:list-item>"
+    packed = pack({"content.xml": f"<text:list>{items * 10_000}</text:list>"})
+    begin = time.process_time()
+    [found] = read_odt(packed, 100_000_000).texts
+    assert time.process_time() - begin < 6
+    assert found.text.count("\n- oil") == 9_999
 
 
 # --- source code --------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from html import unescape
 
-from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
+from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_blocks
 from polygraph.ingest.layout.html_tables import Cell, table_lines
 from polygraph.ingest.layout.scripts import raised_or_lowered
 from polygraph.ingest.source_fields import page_field
@@ -216,14 +216,7 @@ class _Page:
         self._flush()
 
     def text(self) -> str:
-        parts: list[str] = []
-        previous = ""
-        for kind, block in self.blocks:
-            if parts:
-                parts.append("\n" if kind == previous != "block" else "\n\n")
-            parts.append(block)
-            previous = kind
-        return "".join(parts)
+        return join_blocks(self.blocks)
 
     def _data(self, text: str) -> None:
         if self._heading is not None:

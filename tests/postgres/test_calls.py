@@ -14,7 +14,13 @@ import psycopg
 import pytest
 
 from polygraph.errors import StorageFailed
-from polygraph.models.call_store import Attempt, calls_exist, can_keep_calls, open_call_store
+from polygraph.models.call_store import (
+    Attempt,
+    calls_exist,
+    can_keep_calls,
+    open_call_store,
+    postgresql_calls,
+)
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
@@ -143,6 +149,24 @@ def test_a_connection_that_was_lost_is_opened_again_and_the_reply_is_stored(url)
         assert calls.ask(Lonely([("light", "Mara Quill")]), QUESTION, str, stage="answer") == "Mara Quill"
         assert calls.ask(ScriptedChat([]), QUESTION, str, stage="answer") == "Mara Quill"
         assert [(row.ok, row.cached) for row in calls.ledger()] == [(1, 1)]
+
+
+def test_a_connection_that_is_lost_again_while_it_is_opened_is_opened_by_the_next_statement(url, monkeypatch):
+    def lose(*_):
+        raise StorageFailed("the server went away")
+
+    with closing(open_call_store(url)) as store:
+        with connect(url) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE application_name = 'polygraph' AND pid != pg_backend_pid()"
+            )
+        with monkeypatch.context() as patched:
+            patched.setattr(postgresql_calls, "migrate", lose)
+            for _ in range(2):
+                with pytest.raises(StorageFailed):
+                    store.ledger()
+        assert store.ledger() == []
 
 
 def test_a_reply_that_cannot_be_committed_is_not_used(url):

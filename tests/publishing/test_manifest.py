@@ -200,6 +200,12 @@ def test_any_bytes_are_refused_with_one_error(content):
         Pointer.loads(content)
 
 
+def test_a_time_that_no_number_holds_is_refused():
+    value = {"format": 1, "versions": [{"name": A, "published": 10**400}]}
+    with pytest.raises(IndexUnreadable):
+        Pointer.loads(json.dumps(value).encode())
+
+
 def test_a_pointer_is_read_as_it_was_written():
     pointer = Pointer(((A, 1.5), (B, 0.5)))
     assert Pointer.loads(pointer.dumps()) == pointer

@@ -182,6 +182,17 @@ def test_bad_uploads_say_what_is_wrong(writer):
     assert writer.get("/api/v1/jobs/none").status_code == 404
 
 
+def test_a_form_of_many_fields_is_stopped_while_it_comes(writer):
+    kind = {"content-type": "multipart/form-data; boundary=b"}
+    field = b'--b\r\ncontent-disposition: form-data; name="%d"\r\n\r\n\r\n'
+    assert (
+        writer.post(
+            DOCUMENTS, content=b"".join(field % n for n in range(1_000)) + b"--b--\r\n", headers=kind
+        ).status_code
+        == 413
+    )
+
+
 def test_readers_cannot_write(changing):
     with changing.client(READ) as reader:
         assert upload(reader, ("mill.txt", b"x")).status_code == 403
@@ -381,6 +392,21 @@ def test_a_cancelled_upload_leaves_nothing(tmp_path):
         assert ids(client) == ["light.txt", "page.txt", "ship.txt"]
         assert not [file for file in (index.folder / "uploads").rglob("*") if file.is_file()]
         assert client.get("/api/v1/indexes/papers").json()["stale"] is False
+
+
+@pytest.mark.slow
+def test_an_upload_is_taken_back_once_when_its_job_had_to_be_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr("polygraph.server.jobs.supervisor._CANCEL_S", 0.0)
+    index = build(tmp_path / "papers")
+    with serving({"papers": index}, open_index=SLOW) as server, server.client(WRITE) as client:
+        job = upload(client, ("mill.txt", MILL.encode())).json()["job"]
+        running(client, job)
+        client.delete(f"/api/v1/jobs/{job}")
+        assert finished(client, job)["state"] == "cancelled"
+        refreshed = client.post("/api/v1/indexes/papers/refresh").json()["job"]
+        assert finished(client, refreshed)["state"] == "done"
+        kinds = [each["kind"] for each in client.get("/api/v1/jobs").json()["jobs"]]
+        assert kinds == ["refresh", "revert", "index"]
 
 
 @pytest.mark.slow

@@ -110,6 +110,15 @@ def test_embeddings_are_those_of_the_index_in_both_encodings(server, client):
     assert plain.usage.prompt_tokens > 0
 
 
+def test_a_number_in_brackets_that_is_no_citation_is_text(tmp_path):
+    said = f"Mara Quill built the Skerry Light [1]. Its number is [{'7' * 4_301}]."
+    index = build(tmp_path / "papers", chat=scripted_chat(rules=[("Task: answer", said)]))
+    with serving({"papers": index}) as running:
+        client = openai.OpenAI(base_url=f"{running.url}/v1", api_key=READ, max_retries=0)
+        message = client.chat.completions.create(model=MODEL, messages=ASK).choices[0].message
+    assert message.content.endswith("7].")
+
+
 @pytest.mark.parametrize("texts", [[], [""], ["x" * 20_001], ["x"] * 257])
 def test_embeddings_are_bounded(client, texts):
     with pytest.raises(openai.UnprocessableEntityError):

@@ -82,6 +82,13 @@ def test_what_a_comparison_costs_is_counted(tmp_path):
     assert "polygraph_model_calls_total 2\n" in figures
 
 
+def test_methods_that_a_client_invents_are_one_series(client):
+    for n in range(3):
+        client.request(f"METHOD{n}", "/healthz")
+    assert "METHOD" not in (figures := client.get("/metrics").text)
+    assert 'method="(other)"' in figures
+
+
 def test_a_server_whose_only_index_is_damaged_is_not_ready_and_says_where_to_look(tmp_path):
     index = build(tmp_path / "papers")
     (tmp_path / "papers" / "index.sqlite").write_bytes(b"no tables" * 1000)

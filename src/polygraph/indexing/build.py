@@ -32,7 +32,15 @@ from polygraph.models.retry import is_local
 from polygraph.models.thread_pool import POLL_S
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import storage_errors_explained
-from polygraph.store.layers import dependents, keep_versions, up_to_date, versions, with_dependencies
+from polygraph.store.layers import (
+    DEPENDENCIES,
+    NAME_VECTOR_LAYERS,
+    dependents,
+    keep_versions,
+    up_to_date,
+    versions,
+    with_dependencies,
+)
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 
@@ -52,50 +60,36 @@ class Layer:
     """One layer of an index and the function that builds it."""
 
     name: str
-    rests_on: tuple[str, ...]
     build: Callable[[LayerTask], int]
     """Builds the layer and returns its number of rows."""
 
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """Layers that must be built before it."""
+        return DEPENDENCIES[self.name]
 
-LAYERS = (
-    Layer("chunks", (), number_chunks),
-    Layer("lexical", ("chunks",), index_words),
-    Layer("names", ("chunks",), find_shared_names),
-    Layer("chunk_vectors", ("chunks",), embed_chunks),
-    Layer("graph", ("chunks",), build_graph),
-    Layer("mentions", ("graph",), link_mentions),
-    Layer("facts", ("graph",), link_facts),
-    Layer("descriptions", ("graph",), describe_graph),
-    Layer("communities", ("graph",), find_communities),
-    Layer("entity_vectors", ("descriptions",), embed_graph),
-    Layer("name_vectors", ("graph",), embed_graph),
-    Layer("description_vectors", ("descriptions",), embed_graph),
-    Layer("relation_vectors", ("descriptions",), embed_graph),
-    Layer("fact_vectors", ("graph",), embed_graph),
-    Layer("predicate_vectors", ("graph",), embed_graph),
-    Layer("reports", ("communities",), report_communities),
-    Layer("synonyms", ("name_vectors",), link_synonyms),
-    Layer("report_vectors", ("reports",), embed_graph),
-)
-"""Every layer in the order of building; `store.layers.DEPENDENCIES` is what readers know of it."""
+
+_BUILD: Mapping[str, Callable[[LayerTask], int]] = {
+    "chunks": number_chunks,
+    "lexical": index_words,
+    "names": find_shared_names,
+    "chunk_vectors": embed_chunks,
+    "graph": build_graph,
+    "mentions": link_mentions,
+    "facts": link_facts,
+    "descriptions": describe_graph,
+    "communities": find_communities,
+    "reports": report_communities,
+    "synonyms": link_synonyms,
+    **dict.fromkeys(NAME_VECTOR_LAYERS, embed_graph),
+}
+"""What builds each layer."""
+LAYERS = tuple(Layer(name, _BUILD[name]) for name in DEPENDENCIES)
+"""Every layer in the order of building."""
 
 _SIDE_BY_SIDE = (
     frozenset({"lexical", "names", "chunk_vectors", "graph"}),
-    frozenset(
-        {
-            "descriptions",
-            "communities",
-            "entity_vectors",
-            "name_vectors",
-            "description_vectors",
-            "relation_vectors",
-            "fact_vectors",
-            "predicate_vectors",
-            "reports",
-            "synonyms",
-            "report_vectors",
-        }
-    ),
+    frozenset({"descriptions", "communities", "reports", "synonyms", *NAME_VECTOR_LAYERS}),
 )
 """Layers that stand together in `LAYERS` and mostly wait for an endpoint. One that rests on another waits for it."""
 

@@ -69,21 +69,15 @@ class _DocumentBatch:
     documents: tuple[Document, ...]
 
 
-def read_and_cut(item: _FileBatch) -> list[list[_Text] | None]:
-    """Return the texts of each file, in a worker; None for a file that it cannot read."""
-    return [_read_here(each, item.cutter, item.known) for each in item.files]
-
-
-def cut(item: _DocumentBatch) -> list[Parts]:
-    """Return the parts of each document, in a worker."""
+def _work(item: _FileBatch | _DocumentBatch) -> list[Any]:
+    """Do a task in a worker: return the texts of each file, or the parts of each document."""
+    if isinstance(item, _FileBatch):
+        return [_read_and_cut(each, item.cutter, item.known) for each in item.files]
     return [item.cutter.cut(document) for document in item.documents]
 
 
-def _work(item: _FileBatch | _DocumentBatch) -> list[Any]:
-    return read_and_cut(item) if isinstance(item, _FileBatch) else cut(item)
-
-
-def _read_here(each: _OfFile, cutter: Cutter, known: frozenset[str]) -> list[_Text] | None:
+def _read_and_cut(each: _OfFile, cutter: Cutter, known: frozenset[str]) -> list[_Text] | None:
+    """Return the texts of a file; None if this worker does not see the file, or cannot read it."""
     file, *expected = each
     try:
         with file.path.open("rb") as opened:
@@ -259,17 +253,19 @@ def cut_on(
 
     def items() -> Iterator[_DocumentBatch]:
         batch: list[Document] = []
+        n_chars = 0
         for document in documents:
             batch.append(document)
-            if len(batch) == BATCH_FILES or sum(len(each.text) for each in batch) >= BATCH_BYTES:
+            n_chars += len(document.text)
+            if n_chars >= BATCH_BYTES or len(batch) == BATCH_FILES:
                 started.append(tuple(batch))
                 yield _DocumentBatch(cutter, started[-1])
-                batch = []
+                batch, n_chars = [], 0
         if batch:
             started.append(tuple(batch))
             yield _DocumentBatch(cutter, started[-1])
 
-    for result in executor.map(cut, items()):
+    for result in executor.map(_work, items()):
         yield from zip(started.popleft(), result, strict=True)
 
 

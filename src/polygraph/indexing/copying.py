@@ -102,18 +102,18 @@ def copy_index(
                 f"the index at {name} is not finished. Finish it with: polygraph index --index {name}"
             )
         calls = stack.enter_context(_calls_to_read(source))
-        opened = _folder_target if database_of(target) is None else _database_target
-        with opened(target, replace=replace) as found:
-            report = _fill(found, reader, calls, pgvector_rows, progress)
+        open_target = _folder_target if database_of(target) is None else _database_target
+        with open_target(target, replace=replace) as found:
+            documents, rows, layers, notes = _fill(found, reader, calls, pgvector_rows, progress)
     left = [] if published_at else sorted(p.name for p in source.iterdir() if not p.name.startswith(_OWN))
     return CopyReport(
         source=name,
         target=place_of(target),
-        documents=report[0],
-        rows=report[1],
-        layers=report[2],
+        documents=documents,
+        rows=rows,
+        layers=layers,
         left=tuple(left),
-        notes=report[3],
+        notes=notes,
     )
 
 

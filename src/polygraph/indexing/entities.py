@@ -131,12 +131,12 @@ def explain_entity(store: StoreReader, text: str) -> list[EntityHistory]:
     found = []
     for entity in sorted(entities_named(store, text), key=lambda entity: entity.id):
         names = names_of(entity)
-        text = texts_about(store, [entity])
+        said = texts_about(store, [entity])
         found.append(
             EntityHistory(
                 entity=entity,
-                merges=_written(_merges(store, entity.id), text),
-                kept_apart=_written(_pairs(store, entity.id), text),
+                merges=_written(_merges(store, entity.id), said),
+                kept_apart=_written(_pairs(store, entity.id), said),
                 decisions=tuple(d for d in log if names & decided_names(d)),
                 documents=documents_of(entity),
             )
@@ -171,12 +171,12 @@ def explain_pair(store: StoreReader, a: str, b: str) -> PairHistory:
             else decided_names(d) & names and decided_names(d) & others
         )
     )
-    text = texts_about(store, [first, second])
+    said = texts_about(store, [first, second])
     return PairHistory(
         same=same,
         entities=(first.id, second.id),
-        merges=_written(merges, text),
-        kept_apart=_written(kept_apart, text),
+        merges=_written(merges, said),
+        kept_apart=_written(kept_apart, said),
         decisions=both,
     )
 

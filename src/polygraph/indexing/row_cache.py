@@ -10,7 +10,7 @@ import json
 import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
@@ -147,7 +147,7 @@ class RowCache:
             self._store.set_meta(ROWS, version)
             self._store.extractions.clear_changed()
 
-    def _rows_of(self, changed: Sequence[str] | None, *, by_model: bool) -> "Iterator[_DocumentRows]":
+    def _rows_of(self, changed: Sequence[str] | None, *, by_model: bool) -> Iterator[_DocumentRows]:
         """Yield the rows of the documents that changed, or of all, by document id."""
         prepared, self._prepared = self._prepared, {}
         if prepared and changed is None:
@@ -163,7 +163,7 @@ class RowCache:
         )
         yield from merge(prepared.values(), read, key=attrgetter("document"))
 
-    def _read(self, document: str, extractions: Sequence[Extraction], *, by_model: bool) -> "_DocumentRows":
+    def _read(self, document: str, extractions: Sequence[Extraction], *, by_model: bool) -> _DocumentRows:
         slots, features = document_features.extract_features(
             document,
             list(_mentions(document, extractions)),
@@ -181,7 +181,7 @@ class RowCache:
             [(key, text, self._quality(text)) for key, text in texts.items()],
         )
 
-    def _put(self, rows: "_DocumentRows") -> None:
+    def _put(self, rows: _DocumentRows) -> None:
         self._db.execute(
             "INSERT INTO documents VALUES (?, ?, ?, ?)",
             (rows.document, rows.features, rows.mentions, rows.links),
@@ -242,13 +242,10 @@ def delete_row_cache(store: StoreReader) -> None:
 
 def known_qualities(store: Store, cannot_link: frozenset[tuple[str, str]], language: str) -> Qualities | None:
     """Return the qualities of descriptions that are one sentence each, if the cache is current."""
-    cache = RowCache(store, cannot_link, language)
-    try:
+    with closing(RowCache(store, cannot_link, language)) as cache:
         if not cache.is_current():
             return None
         found = np.fromiter(cache.qualities(), dtype=[("hash", np.int64), ("quality", np.float64)])
-    finally:
-        cache.close()
     return found["hash"], found["quality"]
 
 

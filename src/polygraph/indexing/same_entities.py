@@ -210,19 +210,15 @@ class _Groups:
 
 def _merge(entity: str, absorbed: str, pair: PairDecision, *, by_model: bool) -> Merge:
     mine, other = pair.names if pair.entities[0] == absorbed else pair.names[::-1]
-    if not by_model:
-        return Merge(
-            entity=entity, name=mine, document="", rule=_RULE_OF[pair.rule], score=pair.score, other=other,
-            evidence=pair.evidence,
-        )  # fmt: skip
+    evidence = f"the model takes both for one; the rule was: {pair.rule}" if by_model else pair.evidence
     return Merge(
         entity=entity,
         name=mine,
         document="",
-        rule="model",
-        score=1.0,
+        rule="model" if by_model else _RULE_OF[pair.rule],
+        score=1.0 if by_model else pair.score,
         other=other,
-        evidence=f"the model takes both for one; the rule was: {pair.rule}",
+        evidence=evidence,
     )
 
 

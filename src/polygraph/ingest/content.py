@@ -1,6 +1,6 @@
 """The texts of a file, before they become documents with ids."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -67,6 +67,23 @@ class FileContent:
     texts: LoadedTexts
     bad_records: list[BadRecord] = field(default_factory=list)
     """Complete when all texts were taken."""
+
+
+def join_blocks(blocks: Iterable[tuple[str, str]]) -> str:
+    r"""Join blocks, given as kind and text, by a blank line; items of a list, and rows of a table, by a line break.
+
+    >>> join_blocks([("block", "Bring:"), ("item", "- oil"), ("item", "- rope")])
+    'Bring:\n\n- oil\n- rope'
+    """
+    parts: list[str] = []
+    previous = ""
+    for kind, text in blocks:
+        if text:
+            if parts:
+                parts.append("\n" if kind == previous != "block" else "\n\n")
+            parts.append(text)
+            previous = kind
+    return "".join(parts)
 
 
 def join_pages(texts: list[str], gap: str = "") -> tuple[str, list[int]]:

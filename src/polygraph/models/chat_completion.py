@@ -19,11 +19,12 @@ MAX_REASONING_TOKENS = 200_000
 """Most output tokens that are believed without a limit in the request: a reasoning model bills more than it shows."""
 _SLACK_TOKENS = 1000
 """Tokens that an endpoint may add to our count whatever its size: templates, tools."""
+_FEW_TOKENS = 16
+"""Tokens of our count that it may lack, whatever its size."""
 _ROUNDING = 1e-3
+"""How far above 0 a log-probability may be."""
 _LEAST = 1e6
 """A log-probability further below 0 is not believed."""
-_FEW_TOKENS = 16
-"""Tokens that it may lack."""
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|window|size)|maximum context|too (long|large|many tokens)"
     r"|content.?(filter|policy)|content management policy|safety system|string_above_max_length",

@@ -54,19 +54,6 @@ def open_models(
         MissingExtra: if a named model is not installed.
         ModelRefused, ModelUnavailable: if the endpoint must be asked for its model and does not answer.
     """
-    # With local models one question keeps all cores busy; several at once would only slow each other down.
-    several = uses_endpoint(settings) or "concurrency" in settings.model_fields_set
-    calls = Calls(
-        calls_place,
-        concurrency=settings.concurrency if several else 1,
-        max_cost=settings.max_cost,
-        max_tokens=settings.max_spend_tokens,
-        prices=prices_of(settings),
-        retries=settings.retries,
-        max_wait_s=settings.max_wait_s,
-        durability=settings.durability,
-        batch=_batch(settings),
-    )
     embedder = _embedder(settings, settings.embedder, built_with[0] if built_with else "", "bge-small")
     beside = "wordllama" if embedder.name.startswith("bge-small") else ""
     if settings.name_embedder == "auto" and not built_with and not beside:
@@ -80,7 +67,8 @@ def open_models(
         embedder=embedder,
         name_embedder=embedder if name_embedder.name == embedder.name else name_embedder,
         reranker=_reranker(settings),
-        calls=calls,
+        # Last, since the file or database of calls stays open, and is made, even if a model cannot be opened.
+        calls=_calls(settings, calls_place),
         reader_form=_reader_form(settings),
         confirm_time_limit_s=settings.confirm_time_limit_s
         if settings.chat_model.startswith("gguf:")
@@ -99,6 +87,22 @@ def _reader_form(settings: Settings) -> ReaderForm | None:
 
     form = training_report(settings.adapter).get("form")
     return form if form in get_args(ReaderForm) else None
+
+
+def _calls(settings: Settings, place: CallPlace | None) -> Calls:
+    # With local models one question keeps all cores busy; several at once would only slow each other down.
+    several = uses_endpoint(settings) or "concurrency" in settings.model_fields_set
+    return Calls(
+        place,
+        concurrency=settings.concurrency if several else 1,
+        max_cost=settings.max_cost,
+        max_tokens=settings.max_spend_tokens,
+        prices=prices_of(settings),
+        retries=settings.retries,
+        max_wait_s=settings.max_wait_s,
+        durability=settings.durability,
+        batch=_batch(settings),
+    )
 
 
 def open_chat(settings: Settings, name: str) -> ChatModel:

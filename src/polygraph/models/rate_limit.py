@@ -259,9 +259,9 @@ class RateLimit:
         return self._empty_at is None or started_at >= self._empty_at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Ticket:
-    """Permission for one call, with what is needed to settle it."""
+    """Permission for one call, with what is needed to settle it; equal to no other, since calls wait in a queue."""
 
     tokens: float
     """Estimated tokens of the call."""

@@ -104,6 +104,11 @@ class _Job(Generic[S, T]):
             self._n_workers += wanted
             return wanted
 
+    def remove_worker(self) -> None:
+        """Count one thread less, which could not be started."""
+        with self._lock:
+            self._n_workers -= 1
+
     @property
     def n_workers(self) -> int:
         """Threads that process items."""
@@ -340,13 +345,22 @@ class ThreadPool:
                 self._jobs = [other for other in self._jobs if other is not job]
 
     def _start_helpers(self, job: _Job[S, T], limit: int | None = None) -> int:
-        """Start as many threads as are free and useful, at most `limit`; return how many."""
+        """Start as many threads as are free and useful, at most `limit`; return how many.
+
+        Where the system starts no more threads, those that there are do the work, or the caller.
+        """
         n = 0
         while (limit is None or n < limit) and self._spare.acquire(blocking=False):
             if not job.add_worker():
                 self._spare.release()
                 break
-            threading.Thread(target=job.run, args=(self._work,), name="polygraph-call", daemon=True).start()
+            thread = threading.Thread(target=job.run, args=(self._work,), name="polygraph-call", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                job.remove_worker()
+                self._spare.release()
+                break
             n += 1
         return n
 

@@ -108,10 +108,8 @@ class VersionCache:
             folders = [each for each in self._all.glob("*/versions/*") if each.suffix != ".partial"]
             sizes = {each: _sizes(each) for each in folders}
             for folder in sorted(folders, key=lambda each: each.stat().st_mtime):
-                if (
-                    sum({i: n for each in sizes.values() for i, n in each.items()}.values())
-                    <= self.most_bytes
-                ):
+                files = {inode: size for some in sizes.values() for inode, size in some.items()}
+                if sum(files.values()) <= self.most_bytes:
                     return
                 if folder != self.versions / but and not _is_read(folder):
                     _delete(folder)

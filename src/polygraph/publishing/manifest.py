@@ -225,7 +225,7 @@ class Pointer:
         value = _parse(content, "pointer", _WITHOUT_POINTER)
         try:
             versions = tuple((_name(v["name"]), float(v["published"])) for v in value["versions"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise _unusable(
                 f"its pointer holds what none has ({str(error)[:80]})", _WITHOUT_POINTER
             ) from error

@@ -149,13 +149,7 @@ def publish(
             f"publishing took longer than half of the {grace_s / 3600:g} hours after which objects may be deleted. "
             "What was written is kept for a while; publish again with a larger --grace"
         )
-    before = read_pointer(store)
-    versions = before.versions if before else ()
-    if not versions or versions[0][0] != name:
-        versions = ((name, time.time()), *versions)
-    kept = Pointer(_kept(versions, keep, grace_s))
-    if kept != before:
-        store.put(POINTER, kept.dumps())
+    kept = _switch_pointer(store, name, keep, grace_s)
     base = None
     if cache is not None:
         cache.delete_others([version for version, _ in kept.versions])
@@ -226,6 +220,18 @@ def _finished_files(folder: Path, scratch: Path) -> list[tuple[str, Path]]:
                 if file.is_file() and file.suffix != ".lock"
             ]
         return found
+
+
+def _switch_pointer(store: ObjectStore, version: str, keep: int, grace_s: float) -> Pointer:
+    """Have readers open a version from now on; return the pointer, which names all versions that stay."""
+    before = read_pointer(store)
+    versions = before.versions if before else ()
+    if not versions or versions[0][0] != version:
+        versions = ((version, time.time()), *versions)
+    after = Pointer(_kept(versions, keep, grace_s))
+    if after != before:
+        store.put(POINTER, after.dumps())
+    return after
 
 
 def _kept(

@@ -9,6 +9,8 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+from starlette.responses import StreamingResponse
+
 MEDIA_TYPE = "text/event-stream"
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 """Characters that JSON leaves as they are and that many readers of lines take for the end of one."""
@@ -23,6 +25,11 @@ def to_json(value: Any) -> str:
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=str)
     return _LINE_ENDS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def event_response(events: AsyncIterator[bytes]) -> StreamingResponse:
+    """Return server-sent events as a response; proxies must pass on each of them at once."""
+    return StreamingResponse(events, media_type=MEDIA_TYPE, headers={"x-accel-buffering": "no"})
 
 
 def encode_event(kind: str, data: str, id: str = "") -> bytes:

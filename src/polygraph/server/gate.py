@@ -12,7 +12,7 @@ from polygraph.server.access.limits import ClientTooSlow, RateLimit, limited_rec
 from polygraph.server.access.tokens import foreign_request
 from polygraph.server.events import to_json
 from polygraph.server.log import REQUEST_ID, problem_and_log
-from polygraph.server.problems import MEDIA_TYPE, Problem
+from polygraph.server.problems import MEDIA_TYPE, Problem, no_valid_token
 from polygraph.server.state import ServerState
 
 PROTECTED = ("/api/", "/v1/", "/mcp", "/metrics", "/openapi.json")
@@ -97,12 +97,7 @@ class Gate:
         client = scope.get("client") or ("", 0)
         if protected and principal is None:
             self._wrong_tokens.take(str(client[0]))
-            raise Problem(
-                401,
-                "no-valid-token",
-                "send the token that was printed at start: Authorization: Bearer TOKEN",
-                {"www-authenticate": "Bearer"},
-            )
+            raise no_valid_token()
         scope["principal"] = principal
         self._rate.take(principal.name if principal else f"address {client[0]}")
         upload = scope["method"] == "POST" and path.endswith(_UPLOADS)

@@ -9,6 +9,7 @@ from polygraph.records import Usage
 
 BUCKETS_S = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0)
 """Upper bounds of the histogram of seconds."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Metrics:
@@ -25,10 +26,12 @@ class Metrics:
     def request(self, scope: Mapping[str, Any], status: int, seconds: float) -> None:
         """Count a request; in the event loop.
 
-        Paths that no route has count as one, so that the number of series is bounded.
+        Paths that no route has count as one, and so do methods that a client has invented, so that the number of
+        series is bounded.
         """
         route = getattr(scope.get("route"), "path", "(none)")
-        self._requests[route, str(scope["method"]), status] += 1
+        method = scope["method"] if scope["method"] in _METHODS else "(other)"
+        self._requests[route, method, status] += 1
         for bound in BUCKETS_S:
             if seconds <= bound:
                 self._buckets[route, bound] += 1

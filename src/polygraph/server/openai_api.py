@@ -15,13 +15,12 @@ from urllib.parse import quote
 import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import StreamingResponse
 
 from polygraph.models.protocols import TextKind
 from polygraph.retrieve import METHODS
 from polygraph.retrieve import method as find_method
 from polygraph.server import answering
-from polygraph.server.events import HEARTBEAT, MEDIA_TYPE, EventLog, to_json
+from polygraph.server.events import HEARTBEAT, EventLog, event_response, to_json
 from polygraph.server.problems import Problem, as_openai_error
 from polygraph.server.routes.indexes import summary
 from polygraph.server.served_indexes import ServedIndex
@@ -34,7 +33,7 @@ _MAX_TEXTS = 256
 _MAX_TEXT = 20_000
 _READ = {"text", "answer", "error"}
 """Events that become chunks."""
-_MARK = re.compile(r"\[(\d+(?:, ?\d+)*)\]")
+_MARK = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4})*)\]")
 
 
 class Part(BaseModel):
@@ -120,8 +119,7 @@ async def complete(body: ChatRequest, request: Request, state: State, principal:
     if not body.stream:
         return state.json(form.whole(await answering.result(log, request)))
     wants_usage = body.stream_options is not None and body.stream_options.include_usage
-    chunks = form.chunks(state.settings.heartbeat_s, wants_usage)
-    return StreamingResponse(chunks, media_type=MEDIA_TYPE, headers={"x-accel-buffering": "no"})
+    return event_response(form.chunks(state.settings.heartbeat_s, wants_usage))
 
 
 @router.post("/embeddings")

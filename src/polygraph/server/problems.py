@@ -108,6 +108,16 @@ def problem_of(error: BaseException) -> Problem:
     )
 
 
+def no_valid_token() -> Problem:
+    """Return the problem of a request without a token that is accepted."""
+    return Problem(
+        401,
+        "no-valid-token",
+        "send the token that was printed at start: Authorization: Bearer TOKEN",
+        {"www-authenticate": "Bearer"},
+    )
+
+
 def unknown(what: str, name: str, where: str) -> Problem:
     """Return the problem of a name that nothing has.
 

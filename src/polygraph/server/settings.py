@@ -1,6 +1,6 @@
 """Settings of a server: addresses, rights and limits, as plain values."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -63,5 +63,3 @@ class ServerSettings:
     """Age at which an answer is dropped."""
     resume_s: float = 20.0
     """How long an answer is still worked on after its last reader has gone."""
-    methods: tuple[str, ...] = field(default=())
-    """Methods that may be asked; empty: all."""

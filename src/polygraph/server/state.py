@@ -16,7 +16,7 @@ from polygraph.server.access.tokens import Principal, Scope, Tokens
 from polygraph.server.events import EventLog, to_json
 from polygraph.server.jobs.supervisor import Jobs
 from polygraph.server.metrics import Metrics
-from polygraph.server.problems import Problem, Secrets
+from polygraph.server.problems import Problem, Secrets, no_valid_token
 from polygraph.server.served_indexes import ServedIndex, ServedIndexes
 from polygraph.server.settings import ServerSettings
 
@@ -208,26 +208,11 @@ async def _state(request: Request) -> ServerState:
     return found
 
 
-def principal_of(request: Request) -> Principal:
-    """Return the caller of a request.
-
-    Raises:
-        Problem: 401 if the request has no valid token.
-    """
-    found: Principal | None = request.scope.get("principal")
-    if found is None:
-        raise Problem(
-            401,
-            "no-valid-token",
-            "send the token that was printed at start: Authorization: Bearer TOKEN",
-            {"www-authenticate": "Bearer"},
-        )
-    return found
-
-
 def _needs(scope: Scope) -> Callable[[Request], Awaitable[Principal]]:
     async def check(request: Request) -> Principal:
-        principal = principal_of(request)
+        principal: Principal | None = request.scope.get("principal")
+        if principal is None:
+            raise no_valid_token()
         if not principal.may(scope):
             raise Problem(
                 403,
@@ -245,5 +230,3 @@ Reader = Annotated[Principal, Depends(_needs("read"))]
 """The caller, who may read."""
 Writer = Annotated[Principal, Depends(_needs("write"))]
 """The caller, who may change documents and entities."""
-Admin = Annotated[Principal, Depends(_needs("admin"))]
-"""The caller, who may do everything."""

@@ -1,6 +1,5 @@
 """Windows, the rows that were extracted from them, and the user's decisions about names."""
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
@@ -10,7 +9,6 @@ from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
 from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import Row, SqlConnection
-from polygraph.text.compact_json import compact_json
 from polygraph.text.passage import short_fields
 
 SCHEMA = """
@@ -286,12 +284,12 @@ class ExtractionTables:
         if not self._db.columns("name_lists"):
             return {}
         found = self._db.rows('SELECT key, "groups" FROM name_lists ORDER BY key')
-        return {key: tuple(map(tuple, json.loads(groups))) for key, groups in found}
+        return {key: tuple(map(tuple, load(groups))) for key, groups in found}
 
     def put_name_lists(self, lists: Mapping[str, Sequence[Sequence[str]]]) -> None:
         """Replace what a model found in lists of names."""
         self._db.execute("DELETE FROM name_lists")
-        self._db.insert("name_lists", sorted((key, compact_json(groups)) for key, groups in lists.items()))
+        self._db.insert("name_lists", sorted((key, dump(groups)) for key, groups in lists.items()))
 
     def decision_log(self) -> list[LoggedDecision]:
         """Return every decision in the order in which they were made."""

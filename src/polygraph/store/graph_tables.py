@@ -396,18 +396,18 @@ class GraphTables:
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Return relations by row number, in the order asked for."""
         found = self._db.by_key(f"{self._relations} WHERE r.n IN", rows)
-        return [_relation(row) for row in self._with_descriptions(found, 5)]
+        return [relation_of(row) for row in self._with_descriptions(found, 5)]
 
     def all_relations(self) -> Iterator[Relation]:
         """Yield every relation, by row."""
         yield from map(
-            _relation, self._with_descriptions(self._db.iterate(f"{self._relations} ORDER BY r.n"), 5)
+            relation_of, self._with_descriptions(self._db.iterate(f"{self._relations} ORDER BY r.n"), 5)
         )
 
     def relation_statements(self) -> Iterator[Relation]:
         """Yield every relation, by row, without chunks; descriptions only if there is no summary."""
         rows = self._db.iterate(self._statements(_RELATION_STATEMENTS, "relation", "r"))
-        yield from map(_relation, self._with_descriptions(rows, 5))
+        yield from map(relation_of, self._with_descriptions(rows, 5))
 
     def relation_descriptions(self) -> Iterator[list[tuple[str, str]]]:
         """Yield the descriptions (text and chunk id) of every relation, by row."""
@@ -567,13 +567,12 @@ class GraphTables:
     def triples_by_row(self, rows: Sequence[int]) -> list[Triple]:
         """Return triples by row number, in the order asked for."""
         found = self._db.by_key(f"{_TRIPLES.format(column='id')} WHERE r.n IN", rows)
-        return [_triple(row) for row in found]
+        return [triple_of(row) for row in found]
 
     def all_triples(self, *, by_name: bool = False) -> Iterator[Triple]:
         """Yield every triple, by row; `by_name`: subject and object are names of entities instead of ids."""
         query = _TRIPLES.format(column="name" if by_name else "id")
-        for row in self._db.iterate(f"{query} ORDER BY r.n"):
-            yield _triple(row)
+        yield from map(triple_of, self._db.iterate(f"{query} ORDER BY r.n"))
 
     def triples_at(self, entities: Sequence[int], *, ends: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return the triples of some entities as ``(row, subject row, object row)``, by row.
@@ -629,13 +628,3 @@ def _dump_few(strings: tuple[str, ...]) -> str:
 
 def _written(text: str, written_by: str, chunks: str) -> WrittenSummary:
     return WrittenSummary(text, written_by, tuple(load(chunks)))
-
-
-def _relation(row: tuple[Any, ...]) -> Relation:
-    *columns, source, target = row
-    return relation_of(tuple(columns), source, target)
-
-
-def _triple(row: tuple[Any, ...]) -> Triple:
-    *columns, source, target = row
-    return triple_of(tuple(columns), source, target)

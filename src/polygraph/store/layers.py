@@ -47,7 +47,7 @@ DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "synonyms": ("name_vectors",),
     "report_vectors": ("reports",),
 }
-"""Every layer in the order of building, with the layers that it rests on. `indexing.build.LAYERS` builds them."""
+"""Every layer in the order of building, with the layers that it rests on. `indexing.build` names what builds each."""
 
 CHUNK_VECTOR_LAYERS = frozenset({"chunk_vectors"})
 """Layers whose vectors come from the embedder of chunks and questions."""

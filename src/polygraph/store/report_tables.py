@@ -3,7 +3,14 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from polygraph.records import Community, CountedCommunity, Report
-from polygraph.store.serialization import dump, load, n_strings, report_from_json, report_of
+from polygraph.store.serialization import (
+    dump,
+    load,
+    n_strings,
+    report_from_json,
+    report_of,
+    report_row,
+)
 from polygraph.store.sql import Row, SqlConnection
 
 SCHEMA = """
@@ -90,23 +97,7 @@ class ReportTables:
     def put(self, reports: Iterable[Report]) -> None:
         """Replace all reports."""
         self._db.execute("DELETE FROM reports")
-        self._db.insert(
-            "reports",
-            (
-                (
-                    r.community,
-                    r.level,
-                    r.title,
-                    r.summary,
-                    dump([[f.summary, f.explanation, f.chunks] for f in r.findings]),
-                    r.rating,
-                    dump(r.chunks),
-                    r.weight,
-                    r.written_by,
-                )
-                for r in reports
-            ),
-        )
+        self._db.insert("reports", map(report_row, reports))
 
     def get(self, communities: Sequence[str]) -> list[Report]:
         """Return the reports of some communities, in the order asked for; those without one are left out."""

@@ -142,9 +142,9 @@ def entity_of(row: tuple[Any, ...], most_chunks: int | None = None) -> Entity:
     )
 
 
-def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
+def relation_of(row: tuple[Any, ...]) -> Relation:
     """Convert a row of `relations` with its descriptions and summary, and the ids of its ends, to a relation."""
-    _, _, _, predicates, keywords, descriptions, weight, chunks, summary = row
+    _, _, _, predicates, keywords, descriptions, weight, chunks, summary, source, target = row
     return Relation(
         id=f"{source} | {target}",
         source=source,
@@ -158,15 +158,16 @@ def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
     )
 
 
-def triple_of(row: tuple[Any, ...], source: str, target: str) -> Triple:
-    """Convert a row of `triples` and the ids or names of its ends to a triple."""
+def triple_of(row: tuple[Any, ...]) -> Triple:
+    """Convert a row of `triples` with the ids or names of its ends to a triple."""
+    _, _, _, predicate, weight, chunks, source, target = row
     return Triple(
-        id=f"{source} | {row[3]} | {target}",
+        id=f"{source} | {predicate} | {target}",
         source=source,
         target=target,
-        predicate=row[3],
-        weight=row[4],
-        chunks=tuple(load(row[5])),
+        predicate=predicate,
+        weight=weight,
+        chunks=tuple(load(chunks)),
     )
 
 
@@ -186,21 +187,24 @@ def report_of(row: tuple[Any, ...]) -> Report:
     )
 
 
+def report_row(report: Report) -> tuple[Any, ...]:
+    """Return a report as a row of `reports`."""
+    return (
+        report.community,
+        report.level,
+        report.title,
+        report.summary,
+        dump([[f.summary, f.explanation, f.chunks] for f in report.findings]),
+        report.rating,
+        dump(report.chunks),
+        report.weight,
+        report.written_by,
+    )
+
+
 def report_to_json(report: Report) -> str:
     """Return a report as JSON."""
-    return dump(
-        [
-            report.community,
-            report.level,
-            report.title,
-            report.summary,
-            dump([[f.summary, f.explanation, f.chunks] for f in report.findings]),
-            report.rating,
-            dump(report.chunks),
-            report.weight,
-            report.written_by,
-        ]
-    )
+    return dump(report_row(report))
 
 
 def report_from_json(text: str) -> Report:

@@ -183,14 +183,14 @@ def write_token_rows(
                 n_rows += len(batch)
                 on_done(n_rows)
         del numbers
-        _save(target / _TOKENS, np.fromfile(target / _TOKENS, dtype=_width(len(table) - 1)))
+        np.save(target / _TOKENS, np.fromfile(target / _TOKENS, dtype=_width(len(table) - 1)))
         ends = np.asarray(part_ends)
         lengths = _lengths(target / _SUMS, table.shape[1], np.asarray(parts), ends)
         (target / _SUMS).unlink()
-        _save(target / _TOKEN_ENDS, _narrow(np.asarray(token_ends)))
-        _save(target / _PARTS, _narrow(np.asarray(parts)))
-        _save(target / _PART_ENDS, _narrow(ends))
-        _save(target / _LENGTHS, lengths)
+        np.save(target / _TOKEN_ENDS, _narrow(np.asarray(token_ends)))
+        np.save(target / _PARTS, _narrow(np.asarray(parts)))
+        np.save(target / _PART_ENDS, _narrow(ends))
+        np.save(target / _LENGTHS, lengths)
         (target / ABOUT).write_text(json.dumps({"embedder": embedder.name}), encoding="utf-8")
         finish(target)
 
@@ -228,7 +228,3 @@ def _width(largest: int) -> Any:
 
 def _narrow(numbers: Numbers) -> Numbers:
     return numbers.astype(_width(int(numbers.max(initial=0))))
-
-
-def _save(path: Path, numbers: Numbers) -> None:
-    np.save(path, numbers)

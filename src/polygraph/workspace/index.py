@@ -137,9 +137,8 @@ class Index:
         new = tuple(each for each in (path, *path.parents) if not each.exists()) if is_local else ()
         manifest = None
         if is_begun(path):
-            store = open_store(path, mode="read")
-            manifest = store.manifest()
-            store.close()
+            with closing(open_store(path, mode="read")) as store:
+                manifest = store.manifest()
         elif path.exists() and not path.is_dir():
             raise IndexUnreadable(f"{path} is a file, not the folder of an index. Name a folder with --index")
         if models is None:

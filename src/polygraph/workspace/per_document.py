@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -188,7 +189,7 @@ def documents_of(corpus: Path) -> dict[str, str]:
                 if not isinstance(row, dict) or not isinstance(row.get("text"), str) or "id" not in row:
                     raise BadInput(f"{corpus}, line {number}, is not a document with `id` and `text`")
                 found[str(row["id"])] = line.rstrip("\n") + "\n"
-    except (OSError, ValueError, EOFError) as problem:
+    except (OSError, ValueError, EOFError, zlib.error, RecursionError) as problem:
         raise BadInput(
             f"{corpus} cannot be read as a corpus of JSON lines: {problem}. Name another with --per-document"
         ) from problem

@@ -544,6 +544,10 @@ def test_cost_of_html_is_linear(unit: str) -> None:
     assert time.process_time() - begin < 4  # the standard library needs 15 s for half of this
 
 
+def test_a_list_item_is_one_however_many_empty_paragraphs_it_begins_with() -> None:
+    assert page_text("<li>" + "<p> " * 60_000 + "Oil.")[0] == "- Oil."
+
+
 # --- records ------------------------------------------------------------------------------------------
 
 
@@ -726,6 +730,14 @@ def test_deep_json_is_bounded_and_nothing_of_it_is_lost() -> None:
     assert str(loaded.metadata["deep"]).count("[") <= 100
     with pytest.raises(BadInput, match="nested too deeply"):
         read_json("[" * 200_000)
+
+
+def test_names_of_objects_that_have_a_name_of_their_own_are_kept() -> None:
+    pumps = {"P-101": {"name": "feed", "key": "a"}, "P-102": {"name": "drain", "key": "b"}}
+    [loaded] = read_json(json.dumps(pumps)).texts
+    assert loaded.text.split("\n")[0] == "key 2: P-101; name: feed; key: a."
+    [loaded] = read_json(json.dumps({"name": pumps})).texts
+    assert "P-102" in loaded.text
 
 
 # --- office formats -----------------------------------------------------------------------------------

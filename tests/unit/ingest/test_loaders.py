@@ -267,6 +267,13 @@ def test_an_odt_that_unpacks_to_gigabytes_is_refused(tmp_path):
     assert "parts" in unread["o.odt"]
 
 
+def test_a_list_of_an_odt_is_one_block_however_long_it_is(tmp_path):
+    items = "<text:list-item><text:p>Bring oil.</text:p></text:list-item>" * 20_000
+    content = f"<text:p>A list:</text:p><text:list>{items}</text:list><text:p>No more.</text:p>"
+    (found,), _ = read(tmp_path, "o.odt", pack({"content.xml": content}))
+    assert found.text == "\n\n".join(["A list:", "\n".join(["- Bring oil."] * 20_000), "No more."])
+
+
 # --- source code --------------------------------------------------------------------------------------
 
 

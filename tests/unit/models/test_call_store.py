@@ -2,12 +2,13 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from polygraph.errors import IndexUnreadable
 from polygraph.models.call_store import Attempt, calls_exist, open_call_store
-from polygraph.models.protocols import ChatReply
+from polygraph.models.protocols import ChatReply, Likelihood
 from polygraph.testing import check_call_store
 
 LINE = Attempt(stage="extract", method="", model="m", outcome="ok")
@@ -118,3 +119,13 @@ def test_a_file_of_a_newer_version_in_its_place_is_refused_each_time_until_it_is
         here.rename(tmp_path / "gone")
         usable.rename(here)
         assert calls.reply("x") is None
+
+
+def test_a_reply_that_is_deleted_leaves_no_likelihood(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with closing(open_call_store(path)) as store:
+        for key in ("kept", "gone"):
+            store.save_reply(key, replace(reply("A"), likelihood=Likelihood(1, -0.5, 0.6)), LINE)
+        assert store.keep_only({"kept"}, set())
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT key FROM likelihood").fetchall() == [("kept",)]

@@ -795,6 +795,24 @@ def test_a_caller_without_threads_does_one_item_and_looks_for_threads_again() ->
     assert sorted(each[0] for each in received if each) == [0, 1, 2]
 
 
+def test_without_a_thread_to_spare_in_the_system_the_caller_does_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with Calls(None, concurrency=2) as calls:
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", refuse)
+            assert calls.map(str, range(3)) == ["0", "1", "2"]
+            with calls.background(str) as running:
+                running.add(7)
+                assert running.receive() == (0, "7")
+        # Threads that did not start do not count later.
+        both = threading.Barrier(2, timeout=30)
+        assert len(calls.map(lambda _: both.wait(), range(2))) == 2
+
+
 def test_a_single_item_leaves_the_threads_to_what_it_maps_itself() -> None:
     with Calls(None, concurrency=4) as calls:
         together = threading.Barrier(4, timeout=60)

@@ -111,6 +111,13 @@ def test_local_models_are_asked_one_question_at_a_time_unless_it_is_said_otherwi
         assert open_models(Settings(**local, **given), None).calls.concurrency == concurrency
 
 
+def test_models_that_cannot_be_opened_leave_no_file_of_calls(tmp_path):
+    place = tmp_path / "index" / "calls.sqlite"
+    with pytest.raises(BadInput, match="no embedder 'none'"):
+        open_models(Settings(embedder="none", offline=True), place)
+    assert not place.parent.exists()
+
+
 # --- whose file it is ---------------------------------------------------------------------------------
 
 

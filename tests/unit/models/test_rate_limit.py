@@ -1,6 +1,9 @@
 """The arithmetic of rate limits, with a simulated clock and endpoint."""
 
+import threading
+import time
 from collections import deque
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
@@ -236,3 +239,34 @@ def test_a_known_request_limit_does_not_lower_concurrency() -> None:
     plain = pacer.acquire(0.0, "another model")
     pacer.release(plain, TransportError("429", kind="rate_limit", retry_after_s=0.1), model="another model")
     assert pacer.concurrency == 4
+
+
+def test_a_call_that_gives_up_waiting_takes_no_other_call_with_it() -> None:
+    gives_up = threading.Event()
+
+    def clock() -> float:
+        if gives_up.is_set() and threading.current_thread() is last:
+            raise KeyboardInterrupt
+        return time.monotonic()
+
+    pacer = Pacer(1, lambda seconds: None, clock)
+    running = pacer.acquire(0.0)
+    started = threading.Event()
+
+    def wait_in_line() -> None:
+        pacer.acquire(0.0)
+        started.set()
+
+    def wait_behind() -> None:
+        with suppress(KeyboardInterrupt):
+            pacer.acquire(0.0)
+
+    first = threading.Thread(target=wait_in_line, daemon=True)
+    last = threading.Thread(target=wait_behind, daemon=True)
+    for each in (first, last):
+        each.start()
+        time.sleep(0.05)
+    gives_up.set()
+    last.join(10)
+    pacer.release(running, None)
+    assert started.wait(10)

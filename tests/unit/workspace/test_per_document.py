@@ -1,5 +1,6 @@
 """Each document has an index of its own, and a question is asked of its own document only."""
 
+import gzip
 import json
 
 import pytest
@@ -149,6 +150,12 @@ def test_a_corpus_must_be_lines_of_documents(index, tmp_path):
     bad.write_text("")
     with pytest.raises(BadInput, match="no documents"):
         PerDocument(index, bad)
+    damaged = tmp_path / "c.jsonl.gz"
+    damaged.write_bytes(gzip.compress(b"")[:10] + b"\xff" * 40)
+    bad.write_text("[" * 100_000)
+    for unreadable in (damaged, bad):
+        with pytest.raises(BadInput, match="cannot be read as a corpus"):
+            PerDocument(index, unreadable)
 
 
 def test_the_commands_need_no_index_beforehand(call, place, tmp_path):

@@ -176,13 +176,13 @@ def empty_model(shape: Any, *, nf4: bool) -> Any:
 
 def fingerprint(source: ModelSource, model: Any) -> str:
     """Return a checksum of the weights as trained on: of the GGUF file, or of the tensors of the model."""
-    sha = hashlib.sha256()
     if source.gguf_file:
         from polygraph.models.providers.weights import sha256_of
 
-        return sha256_of([Path(source.place) / source.gguf_file])
+        return sha256_of(Path(source.place) / source.gguf_file)
     import torch
 
+    sha = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
         flat = tensor.detach().reshape(-1)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from html import unescape
 
-from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
+from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_blocks
 from polygraph.ingest.layout.html_tables import Cell, table_lines
 from polygraph.ingest.layout.scripts import raised_or_lowered
 from polygraph.ingest.source_fields import page_field
@@ -33,22 +33,8 @@ _HIDEABLE = frozenset({"div", "span", "section", "ul", "ol", "table"})
 _BLOCKS = frozenset(
     {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dir", "div"}
     | {"dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "html"}
-    | {
-        "legend",
-        "li",
-        "main",
-        "menu",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "tfoot",
-    }
-    | {"thead", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6"}
+    | {"legend", "li", "main", "menu", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody"}
+    | {"tfoot", "thead", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6"}
 )
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _MAX_INDENT = 6
@@ -199,6 +185,9 @@ class _Page:
         self._formula = _NOWHERE
         """Where the open formula begins among the texts of the line."""
         self._inline: list[str] = []
+        """Texts of the line so far."""
+        self._is_blank = True
+        """Whether nothing but blanks is on the line."""
         self._prefix = ""
         self._kind = "block"
         self._cells: list[Cell] | None = None
@@ -227,14 +216,7 @@ class _Page:
         self._flush()
 
     def text(self) -> str:
-        parts: list[str] = []
-        previous = ""
-        for kind, block in self.blocks:
-            if parts:
-                parts.append("\n" if kind == previous != "block" else "\n\n")
-            parts.append(block)
-            previous = kind
-        return "".join(parts)
+        return join_blocks(self.blocks)
 
     def _data(self, text: str) -> None:
         if self._heading is not None:
@@ -243,6 +225,7 @@ class _Page:
             self.title += text[: max(0, _TITLE_CHARS - len(self.title))]
         elif not self._dropped and not self._in_head:
             self._inline.append(text if self._pre else re.sub(r"\s+", " ", text))
+            self._is_blank = self._is_blank and not text.strip()
 
     def _start(self, name: str, raw: str) -> None:
         if name == "h1" and not self.first_h1:
@@ -274,7 +257,7 @@ class _Page:
             if self._cells is None:
                 self._flush()
                 self._cells = []
-            elif self._in_cell or "".join(self._inline).strip():
+            elif self._in_cell or not self._is_blank:
                 self._end_cell()
             self._in_cell = True
             self._cell_tag = (name, raw)
@@ -295,7 +278,7 @@ class _Page:
             return
         if self._cells is not None and name not in ("tr", "tbody", "thead", "tfoot") and self._table_starts:
             self._table_starts[-1] = (self._table_starts[-1][0], True)
-        if self._kind == "item" and name in ("p", "div") and not "".join(self._inline).strip():
+        if self._kind == "item" and name in ("p", "div") and self._is_blank:
             return  # the text of a list item, in a paragraph of its own
         self._flush_row()
         self._flush()
@@ -386,16 +369,16 @@ class _Page:
         if self._cells is not None:
             name, raw = self._cell_tag
             self._cells.append(Cell.of(" ".join("".join(self._inline).split()), name, attributes(raw)))
-        self._inline.clear()
+        self._clear_line()
         self._in_cell = False
 
     def _flush_row(self) -> None:
         if self._cells is None:
             return
-        if "".join(self._inline).strip():
+        if not self._is_blank:
             self._end_cell()
         cells, self._cells = self._cells, None
-        self._inline.clear()
+        self._clear_line()
         self._in_cell = False
         texts = [cell.text for cell in cells]
         while texts and not texts[-1]:
@@ -406,7 +389,7 @@ class _Page:
 
     def _flush(self) -> None:
         text = "".join(self._inline)
-        self._inline.clear()
+        self._clear_line()
         if self._pre:
             text = text.strip("\n").rstrip()
             text = f"```\n{text}\n```" if "\n" in text and "```" not in text else text
@@ -417,3 +400,7 @@ class _Page:
                 text = text.replace("\n", " ")
             self.blocks.append((self._kind, self._prefix + text))
         self._prefix, self._kind = "", "block"
+
+    def _clear_line(self) -> None:
+        self._inline.clear()
+        self._is_blank = True

@@ -46,7 +46,7 @@ def read_odt(data: bytes, max_bytes: int) -> FileContent:
     return FileContent(
         [
             LoadedText(
-                text="\n\n".join(reader.blocks),
+                text="\n\n".join(map("\n".join, reader.blocks)),
                 title=title,
                 metadata=author_field(unescape(author)),
                 tables=tuple(reader.tables),
@@ -59,7 +59,8 @@ class _Reader:
     """The blocks of a document, from its tags."""
 
     def __init__(self, limits: ReadLimits) -> None:
-        self.blocks: list[str] = []
+        self.blocks: list[list[str]] = []
+        """Pieces of each, to be joined by line breaks."""
         self.tables: list[LoadedTable] = []
         self.title = ""
         self._limits = limits
@@ -128,11 +129,11 @@ class _Reader:
             self._cell.append(text)
         elif level:
             self.title = self.title or (text if level == 1 else "")
-            self.blocks.append("#" * level + " " + " ".join(text.split()))
-        elif self._lists and self.blocks and self.blocks[-1].startswith("- "):
-            self.blocks[-1] += f"\n- {text}"
+            self.blocks.append(["#" * level + " " + " ".join(text.split())])
+        elif self._lists and self.blocks and self.blocks[-1][0].startswith("- "):
+            self.blocks[-1].append(f"- {text}")
         else:
-            self.blocks.append(f"- {text}" if self._lists else text)
+            self.blocks.append([f"- {text}" if self._lists else text])
 
     def _span(self, name: str, raw: str) -> None:
         if name == "text:span":
@@ -189,6 +190,6 @@ class _Reader:
         self._rows = []
         lines, table = grid_lines(grid) if grid else ([], None)
         if lines:
-            self.blocks.append("\n".join(lines))
+            self.blocks.append(lines)
         if table is not None:
             self.tables.append(table)

@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from operator import is_not
 from typing import Any
 
-from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_pages
+from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_blocks, join_pages
 from polygraph.ingest.decode import clean, open_zip
 from polygraph.ingest.layout.scripts import raised_or_lowered
 from polygraph.ingest.layout.table_rows import grid_lines, make_table, split_title
@@ -86,7 +86,7 @@ def read_docx(data: bytes, max_bytes: int) -> FileContent:
         blocks += _docx_called_notes(element, notes)
     fields = author_field(document.core_properties.author)
     return FileContent(
-        [LoadedText(text=_join_blocks(blocks), title=title, metadata=fields, tables=tuple(tables))]
+        [LoadedText(text=join_blocks(blocks), title=title, metadata=fields, tables=tuple(tables))]
     )
 
 
@@ -165,18 +165,6 @@ def read_xlsx(data: bytes, max_bytes: int) -> FileContent:
     return FileContent(
         [LoadedText(text="\n\n".join(parts), title=title, metadata=fields, tables=tuple(tables))]
     )
-
-
-def _join_blocks(blocks: list[tuple[str, str]]) -> str:
-    parts: list[str] = []
-    previous = ""
-    for kind, text in blocks:
-        if text:
-            if parts:
-                parts.append("\n" if kind == previous == "item" else "\n\n")
-            parts.append(text)
-            previous = kind
-    return "".join(parts)
 
 
 def _docx_elements(parent: Any) -> Iterator[Any]:

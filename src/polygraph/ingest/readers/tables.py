@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 from typing import Any
 
 from polygraph.errors import BadInput
@@ -301,9 +302,10 @@ class _Flattened:
     def _object(self, value: dict[str, Json], path: tuple[str, ...]) -> None:
         objects = [each for each in value.values() if isinstance(each, dict)]
         if len(objects) == len(value) and _same_kind(objects):
-            # Objects by name: the name is the first column.
-            column = path[-1] if path else "name"
-            column = column if not any(column in each for each in objects) else "name"
+            # Objects by name: the name is the first column, with a heading that no object has for a value of its own.
+            taken = {key for each in objects for key in each}
+            headings = chain((*path[-1:], "name", "key"), (f"key {n}" for n in count(2)))
+            column = next(each for each in headings if each not in taken)
             rows: list[dict[str, Json]] = [
                 {column: key, **each} for key, each in zip(value, objects, strict=True)
             ]

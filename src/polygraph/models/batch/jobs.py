@@ -349,15 +349,9 @@ class Batch:
         recorded = last.read_text(encoding="ascii", errors="replace").strip() if last.is_file() else ""
         names = [path.name for path in self._folder.iterdir()]
         numbers = [int(found[1]) for name in names if (found := _REQUEST_FILE.fullmatch(name))]
-        n = (
-            max(
-                [
-                    *numbers,
-                    int(recorded) if recorded.isascii() and recorded.isdigit() and len(recorded) < 10 else 0,
-                ]
-            )
-            + 1
-        )
+        if recorded.isascii() and recorded.isdigit() and len(recorded) < 10:
+            numbers.append(int(recorded))
+        n = max(numbers, default=0) + 1
         last.write_text(f"{n}\n", encoding="ascii")
         return self._folder / f"requests-{n:04d}.jsonl"
 

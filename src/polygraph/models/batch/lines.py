@@ -83,7 +83,8 @@ def reply_line(data: bytes, file: str) -> ReplyLine | None:
     if not isinstance(row, dict):
         return None
     key, response, error = row.get("custom_id"), row.get("response"), row.get("error")
-    if not isinstance(key, str) or not 0 < len(key) <= _MAX_ID_CHARS:
+    # Half of a surrogate pair, or a zero byte, cannot be looked up in a database.
+    if not isinstance(key, str) or not 0 < len(key) <= _MAX_ID_CHARS or not key.isprintable():
         return None
     if not isinstance(response, dict) and not error:
         return None

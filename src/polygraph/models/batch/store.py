@@ -1,11 +1,12 @@
 """State of batch requests beside the replies: each request is written once, and each reply counts once."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from polygraph.models.call_store import Attempt, CallStore, Outcome
 from polygraph.models.call_store.call_store import insert_attempt, insert_reply
+from polygraph.models.call_store.database import Row
 from polygraph.models.protocols import ChatReply
 
 State: TypeAlias = Literal["sent", "failed", "refused", "came"]
@@ -71,8 +72,9 @@ class FileState:
     """Requests that failed and are not written again yet."""
 
 
-_COLUMNS = "key, stage, method, model, outcome, prompt_tokens, state, file, tries, problem, cost"
-_REPLACED = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS.split(", ")[1:])
+_COLUMNS = tuple(field.name for field in fields(BatchRow))
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM batch"  # noqa: S608  names of columns
+_REPLACED = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
 _WAITS = "state = 'sent' AND key NOT IN (SELECT key FROM reply)"
 
 
@@ -85,9 +87,8 @@ class BatchStore:
     def rows(self) -> dict[str, BatchRow]:
         """Return all requests by key."""
         with self._store.transaction() as run:
-            found = run.rows(f"SELECT {_COLUMNS} FROM batch")  # noqa: S608  names of columns
-        names = _COLUMNS.split(", ")
-        return {row[0]: BatchRow(**dict(zip(names, row, strict=True))) for row in found}
+            found = run.rows(_SELECT)
+        return {row[0]: _batch_row(row) for row in found}
 
     def refusals(self) -> dict[str, list[str]]:
         """Return the messages with which endpoints refused features of requests, by model, in alphabetical order."""
@@ -109,17 +110,16 @@ class BatchStore:
 
     def put(self, rows: Iterable[BatchRow]) -> None:
         """Record requests that are written to a file."""
-        values = [tuple(getattr(row, name) for name in _COLUMNS.split(", ")) for row in rows]
-        marks = ", ".join("?" * len(_COLUMNS.split(", ")))
+        some = list(rows)
+        values = [tuple(getattr(row, name) for name in _COLUMNS) for row in some]
+        marks = ", ".join("?" * len(_COLUMNS))
         with self._store.transaction() as run:
             run.execute_many(
                 f"INSERT INTO batch VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET {_REPLACED}",  # noqa: S608
                 values,
             )
-            files = sorted({row[_COLUMNS.split(", ").index("file")] for row in values})
-            run.execute_many(
-                "INSERT INTO batch_file VALUES (?) ON CONFLICT (path) DO NOTHING", [(file,) for file in files]
-            )
+            files = sorted({(row.file,) for row in some})
+            run.execute_many("INSERT INTO batch_file VALUES (?) ON CONFLICT (path) DO NOTHING", files)
 
     def written_files(self) -> list[str]:
         """Return the paths of all request files ever written, sorted."""
@@ -156,12 +156,12 @@ class BatchStore:
         committed: list[LineResult] = []
         with self._store.transaction() as run:
             for one in results:
-                found = run.rows(f"SELECT {_COLUMNS} FROM batch WHERE key = ?", (one.key,))  # noqa: S608
+                found = run.rows(f"{_SELECT} WHERE key = ?", (one.key,))
                 if not found or not run.execute(
                     "INSERT INTO batch_line VALUES (?) ON CONFLICT (digest) DO NOTHING", (one.digest,)
                 ):
                     continue
-                row = BatchRow(**dict(zip(_COLUMNS.split(", "), found[0], strict=True)))
+                row = _batch_row(found[0])
                 committed.append(one)
                 if one.reply is not None:
                     tokens = {
@@ -210,3 +210,7 @@ class BatchStore:
                 f"DELETE FROM batch WHERE {_WAITS} AND file = ?",  # noqa: S608
                 (file,),
             )
+
+
+def _batch_row(values: Row) -> BatchRow:
+    return BatchRow(**dict(zip(_COLUMNS, values, strict=True)))

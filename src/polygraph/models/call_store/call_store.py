@@ -200,7 +200,10 @@ class CallStore:
             False if another process still reads the previous state, so that deleted data stays on the disk.
         """
         kept: tuple[tuple[str, Collection[object]], ...]
-        kept = (("reply", replies), ("quarantine", replies), ("batch", replies), ("vector", vectors))
+        kept = (
+            *((table, replies) for table in ("reply", "likelihood", "quarantine", "batch")),
+            ("vector", vectors),
+        )
         with self._database.transaction(alone=True) as run:
             for table, keys in kept:
                 found = run.rows(f"SELECT key FROM {table}")  # noqa: S608

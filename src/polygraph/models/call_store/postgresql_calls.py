@@ -105,7 +105,9 @@ class PostgresqlCalls:
                 if self._durability == "full":
                     self._connection.execute("SET synchronous_commit = on")
         except BaseException:
-            self.close()
+            # Not closed for good: where a lost connection was opened again, the next statement tries once more.
+            if self._is_own:
+                self._connection.close()
             raise
 
     @property

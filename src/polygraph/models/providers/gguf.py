@@ -247,7 +247,7 @@ class GgufChat:
         self._path = locate_gguf(model, cache=cache)
         self._adapter = None if adapter is None else locate_adapter(adapter)
         plain = f"gguf:{model if str(model) in GGUF_MODELS else self._path.stem}"
-        self._name = plain if self._adapter is None else f"{plain}+{sha256_of([self._adapter])[:16]}"
+        self._name = plain if self._adapter is None else f"{plain}+{sha256_of(self._adapter)[:16]}"
         self._threads = threads or n_cores()
         self._context_tokens = context_tokens
         self._lock = threading.Lock()

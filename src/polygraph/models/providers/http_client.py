@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import urllib3
 from pydantic_core import to_json
@@ -51,8 +51,7 @@ class HttpClient:
             self._headers["Authorization"] = f"Bearer {api_key}"
         parts = urlsplit(base_url)
         if parts.username is not None:
-            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            self._headers["Authorization"] = urllib3.make_headers(basic_auth=login)["authorization"]
+            self._headers["Authorization"] = urllib3.make_headers(basic_auth=_login(parts))["authorization"]
         options: dict[str, Any] = {
             "maxsize": _KEPT_CONNECTIONS,
             "timeout": urllib3.Timeout(connect=min(connect_s, timeout_s), read=timeout_s),
@@ -256,6 +255,10 @@ def _proxied(proxy: str, options: Mapping[str, Any]) -> urllib3.PoolManager:
         return SOCKSProxyManager(proxy, **options)
     headers = {}
     if parts.username is not None:
-        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        headers = urllib3.make_headers(proxy_basic_auth=login)
+        headers = urllib3.make_headers(proxy_basic_auth=_login(parts))
     return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
+
+
+def _login(parts: SplitResult) -> str:
+    """Return the user and password of a URL, in the form of basic authentication."""
+    return f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"

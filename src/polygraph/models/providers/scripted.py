@@ -4,7 +4,6 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,14 +109,11 @@ def _matches(matcher: Matcher, request: ChatRequest) -> bool:
 
 def counted_reply(request: ChatRequest, text: str) -> ChatReply:
     """Return a reply with its token counts, truncated at the request's limit."""
-    finish = "stop"
-    writes = count_tokens(text)
-    if request.max_output_tokens is not None and writes > request.max_output_tokens:
-        text = truncate(text, request.max_output_tokens)
-        finish, writes = "length", request.max_output_tokens
-    reads = request.n_tokens
-    reply = ChatReply(text=text, prompt_tokens=reads, completion_tokens=writes)
-    return replace(reply, finish="length") if finish == "length" else reply
+    reads, writes, limit = request.n_tokens, count_tokens(text), request.max_output_tokens
+    if limit is not None and writes > limit:
+        text = truncate(text, limit)
+        return ChatReply(text=text, prompt_tokens=reads, completion_tokens=limit, finish="length")
+    return ChatReply(text=text, prompt_tokens=reads, completion_tokens=writes)
 
 
 def stream_pieces(text: str) -> list[str]:

@@ -122,7 +122,6 @@ class Jobs:
                 for ended in self.queue.recover():
                     self._after(ended)
         for id in self._watched - {job.id for job in running}:
-            self._watched.discard(id)
             self._after(self.queue.get(id))
         waiting = bool(self.queue.in_state("queued"))
         if waiting and self._process is None and not self._stopped.is_set():
@@ -130,7 +129,8 @@ class Jobs:
         return bool(running or waiting)
 
     def _after(self, job: Job) -> None:
-        """Take back an upload whose job was cancelled: readers must not meet half of it later."""
+        """Take back, once, an upload whose job was cancelled: readers must not meet half of it later."""
+        self._watched.discard(job.id)
         upload = job.arguments.get("upload")
         if job.state != "cancelled" or job.index not in self._folders or not upload:
             return

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from polygraph.errors import BadInput
 from polygraph.records import Answer, Entity, Relation, Retrieval
+from polygraph.server.views.documents import find_documents
 from polygraph.store.snapshot import Snapshot
 
 MAX_CHARS = 20_000
@@ -219,14 +220,9 @@ def explain_result(index: str, id: str, found: Answer) -> ExplainResult:
 
 def document_list(index: str, snapshot: Snapshot, q: str, after: str, limit: int) -> DocumentList:
     """Return the documents whose id or title contains `q`, in the order of their ids, behind the id `after`."""
-    wanted = q.casefold()
-    found = sorted(
-        (id, title)
-        for id, title, _ in snapshot.store.documents.headers()
-        if id > after and (wanted in id.casefold() or wanted in title.casefold())
-    )
-    shown = [ListedDocument(id=id, title=title) for id, title in found[:limit]]
-    return DocumentList(index=index, documents=shown, next=shown[-1].id if len(found) > limit else None)
+    found, more = find_documents(snapshot, q, after, limit)
+    shown = [ListedDocument(id=id, title=title) for id, title, _ in found]
+    return DocumentList(index=index, documents=shown, next=shown[-1].id if more else None)
 
 
 def document_text(index: str, snapshot: Snapshot, id: str, start: int, end: int | None) -> DocumentText:
@@ -289,7 +285,7 @@ def neighbourhood(index: str, snapshot: Snapshot, name: str, hops: int, limit: i
         distance |= dict.fromkeys(frontier, hop + 1)
     # Reduced by the filter: a relation that rests on hidden documents is not returned.
     chosen = sorted(nearest, key=lambda n: (*nearest[n], n))
-    relations = [each for _, each in _in_order(snapshot.relations(chosen[:limit]), chosen)]
+    relations = list(snapshot.relations(chosen[:limit]).values())
     centre = snapshot.entities([row])[0]
     ids = sorted({end for each in relations for end in (each.source, each.target)} - {centre.id})
     rows = snapshot.entity_rows(ids)
@@ -313,10 +309,6 @@ def neighbourhood(index: str, snapshot: Snapshot, name: str, hops: int, limit: i
         ],
         left_out=max(0, len(chosen) - limit),
     )
-
-
-def _in_order(found: dict[int, Relation], order: Sequence[int]) -> list[tuple[int, Relation]]:
-    return [(n, found[n]) for n in order if n in found]
 
 
 def _entity_row(snapshot: Snapshot, name: str) -> int:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import quote
 
 from anyio import from_thread
 from mcp.server.mcpserver import Context, MCPServer
@@ -438,8 +439,6 @@ def _resources(index: str, opened: PinnedIndex) -> list[Resource]:
 
 
 def _quoted(id: str) -> str:
-    from urllib.parse import quote
-
     return quote(id, safe="/", errors="backslashreplace")
 
 

@@ -4,12 +4,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import StreamingResponse
 
 from polygraph.records import Answer, AnswerForm
 from polygraph.retrieve import method as find_method
 from polygraph.server import answering
-from polygraph.server.events import MEDIA_TYPE, EventLog
+from polygraph.server.events import MEDIA_TYPE, EventLog, event_response
 from polygraph.server.problems import Problem
 from polygraph.server.state import Reader, ServerState, State
 from polygraph.workspace.json_views import compared_json, retrieval_json
@@ -109,6 +108,4 @@ async def explain(index: str, answer: str, state: State, principal: Reader) -> d
 
 def events(state: ServerState, log: EventLog, start: int = 0) -> Response:
     """Return the events of an answer as a response, from number `start`."""
-    body = log.read(start, state.settings.heartbeat_s, state.settings.resume_s)
-    # Proxies must pass on each event at once.
-    return StreamingResponse(body, media_type=MEDIA_TYPE, headers={"x-accel-buffering": "no"})
+    return event_response(log.read(start, state.settings.heartbeat_s, state.settings.resume_s))

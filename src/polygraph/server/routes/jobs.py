@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import StreamingResponse
 
 from polygraph.errors import BadInput
 from polygraph.server.access.tokens import Principal
-from polygraph.server.events import HEARTBEAT, MEDIA_TYPE, encode_event, to_json
+from polygraph.server.events import HEARTBEAT, MEDIA_TYPE, encode_event, event_response, to_json
 from polygraph.server.jobs.queue import ENDED, Job
 from polygraph.server.jobs.supervisor import Jobs
 from polygraph.server.problems import unknown
@@ -39,9 +38,7 @@ async def show_job(job: str, request: Request, state: State, _: Reader) -> Any:
     found = await state.threads.run(lambda: _known(jobs, job))
     if MEDIA_TYPE not in request.headers.get("accept", ""):
         return found.as_dict()
-    return StreamingResponse(
-        _changes(state, jobs, found), media_type=MEDIA_TYPE, headers={"x-accel-buffering": "no"}
-    )
+    return event_response(_changes(state, jobs, found))
 
 
 @router.delete("/jobs/{job}")

@@ -83,14 +83,20 @@ class MultipartForm:
             self._receiver.write(data[start:end])
             return
         self._text += data[start:end]
-        if len(self._text) > _MAX_FIELD or len(self.fields) > _MAX_FIELDS:
-            raise Problem(413, "too-large", "a form takes a few short fields beside its files")
+        if len(self._text) > _MAX_FIELD:
+            raise _too_large()
 
     def _end_part(self) -> None:
         if self._is_file:
             self._receiver.end()
         else:
             self.fields[self._part] = self._text.decode("utf-8", "replace")
+            if len(self.fields) > _MAX_FIELDS:
+                raise _too_large()
+
+
+def _too_large() -> Problem:
+    return Problem(413, "too-large", "a form takes a few short fields beside its files")
 
 
 def _unusable() -> Problem:

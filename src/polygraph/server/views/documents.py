@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,27 @@ _MAX_VALUE = 300
 _MAX_UNREAD = 500
 
 
+def find_documents(
+    snapshot: Snapshot, q: str, after: str, limit: int
+) -> tuple[list[tuple[str, str, Metadata]], bool]:
+    """Return id, title and metadata of documents whose id or title contains `q`, by id, and whether there are more.
+
+    Args:
+        snapshot: of the index.
+        q: compared without case.
+        after: an id; only documents behind it are returned.
+        limit: most documents.
+    """
+    wanted = q.casefold()
+    found: Iterator[tuple[str, str, Metadata]] = (
+        (id, title, metadata)
+        for id, title, metadata in snapshot.store.documents.headers()
+        if id > after and (wanted in id.casefold() or wanted in title.casefold())
+    )
+    first = list(islice(found, limit + 1))
+    return first[:limit], len(first) > limit
+
+
 def document_list(snapshot: Snapshot, q: str, cursor: str, limit: int) -> dict[str, Any]:
     """Return documents whose id or title contains `q`, in the order of their ids.
 
@@ -29,16 +51,8 @@ def document_list(snapshot: Snapshot, q: str, cursor: str, limit: int) -> dict[s
         cursor: from an earlier result; empty: from the first.
         limit: most documents.
     """
-    after, wanted = decode_cursor(cursor), q.casefold()
-    found: list[tuple[str, str, Metadata]] = []
-    more = False
-    for id, title, metadata in snapshot.store.documents.headers():
-        if id <= after or not (wanted in id.casefold() or wanted in title.casefold()):
-            continue
-        if len(found) == limit:
-            more = True
-            break
-        found.append((id, title, metadata))
+    after = decode_cursor(cursor)
+    found, more = find_documents(snapshot, q, after, limit)
     n_entities = _entity_counts(snapshot, [id for id, _, _ in found])
     return {
         "documents": [

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from heapq import nsmallest
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -181,11 +182,13 @@ def completions(graph: GraphMap, snapshot: Snapshot, q: str, limit: int) -> list
     rows: Iterable[int] = snapshot.store.graph.entities_containing(q) if wanted else range(len(graph.ids))
 
     def order(n: int) -> tuple[int, int, int]:
-        name = normalize_name(graph.names[n])
-        fit = 0 if name == wanted else 1 if name.startswith(wanted) else 2 if wanted in name else 3
-        return (fit if wanted else 0, -int(graph.mentions[n]), n)
+        fit = 0
+        if wanted:
+            name = normalize_name(graph.names[n])
+            fit = 0 if name == wanted else 1 if name.startswith(wanted) else 2 if wanted in name else 3
+        return fit, -int(graph.mentions[n]), n
 
-    return [_node(graph, n) for n in sorted(rows, key=order)[:limit]]
+    return [_node(graph, n) for n in nsmallest(limit, rows, key=order)]
 
 
 def entity_view(graph: GraphMap, snapshot: Snapshot, entity: str) -> dict[str, Any]:

@@ -133,9 +133,7 @@ CASES = {
     "more_left": lambda m, c, t: conversation(m, c, t, "more_left"),
     "plan": lambda m, c, t: plan.plan(t, m, method=""),
     "points": lambda m, c, t: map_reports.find_points(t, [a_report(t)] * 3, m),
-    "pose": lambda m, c, t: generate_questions.generate_question(
-        "node", t, t, c, m.calls, temperature=0, sample=0
-    ),
+    "pose": lambda m, c, t: generate_questions.generate_question("node", t, t, c, m.calls, temperature=0),
     "primer": lambda m, c, t: drift.run_primer(t, [a_report(t)] * 3, m, method=""),
     "question_entities": lambda m, c, t: keywords.question_entities(t, m, method=""),
     "question_parts": lambda m, c, t: aspects.question_parts(t, m, method=""),

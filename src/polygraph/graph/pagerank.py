@@ -444,7 +444,7 @@ def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: floa
     return Inflow(most[asked], brought[asked], restart[asked])
 
 
-def paths(
+def strongest_paths(
     network: Network, walked: Walk, vertices: Sequence[int], *, damping: float, most: int = 6
 ) -> list[list[int]]:
     """Return for each vertex the path by which most of its score arrived, from its start to the vertex.

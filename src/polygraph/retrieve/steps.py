@@ -269,7 +269,7 @@ def pack_chunks(
     k: int,
     max_tokens: int,
     trace: Sequence[Step] = (),
-    empty_because: str = "",
+    empty_because: str = "the index holds no passages",
 ) -> Retrieval:
     """Build a retrieval from ranked chunks: the first `k` that are no copies are packed, all are in the ranking."""
     n = k
@@ -278,8 +278,6 @@ def pack_chunks(
     while not packed.cuts and (free := k - len(packed.evidence)) > 0 and n < len(hits):
         n += free
         packed = _packed_chunks(index, hits[:n], why, max_tokens)
-    if not hits:
-        empty_because = within_filter(empty_because, index)
     return retrieved(
         question,
         method,
@@ -288,7 +286,7 @@ def pack_chunks(
         max_tokens=max_tokens,
         trace=trace,
         what="no passage",
-        empty_because="" if hits else empty_because,
+        empty_because="" if hits else within_filter(empty_because, index),
     )
 
 

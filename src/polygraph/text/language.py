@@ -73,7 +73,7 @@ for _code, _known in FUNCTION_WORDS.items():
         _LANGUAGES_OF.setdefault(_word, []).append(_code)
 
 
-_QUESTION_WORDS = {
+_ASKING = {
     "en": "who whom whose what when where why how which",
     "de": "wer wem wen wessen was wann wo wohin woher warum wieso weshalb wie wieviel welche welcher welches welchen",
     "fr": "qui quand où comment pourquoi quel quelle quels quelles combien quoi",
@@ -82,6 +82,7 @@ _QUESTION_WORDS = {
     "pt": "quem quando onde como qual quais quanto quantos quantas",
     "nl": "wie wat wanneer waar hoe waarom welke hoeveel",
 }
+_QUESTION_WORDS = {code: frozenset(words.split()) for code, words in _ASKING.items()}
 LANGUAGE_NAMES = {
     "ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish",
     "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian", "id": "Indonesian",
@@ -110,7 +111,7 @@ def detect_question_language(question: str) -> str:
     found = _WORD.findall(question)
     kept = [w.lower() for n, w in enumerate(found) if n == 0 or not w[0].isupper()]
     counts = {
-        code: sum((w in known) + (w in _QUESTION_WORDS.get(code, "").split()) for w in kept)
+        code: sum((w in known) + (w in _QUESTION_WORDS.get(code, ())) for w in kept)
         for code, known in FUNCTION_WORDS.items()
     }
     (best, most), (_, second) = sorted(counts.items(), key=lambda pair: -pair[1])[:2]

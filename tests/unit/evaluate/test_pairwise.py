@@ -128,11 +128,13 @@ def test_the_reason_of_a_judge_is_kept_next_to_its_score():
     assert [Judgement.from_json(j.as_json()) for j in found] == found
 
 
-def test_reasons_are_bounded_and_a_judge_without_any_is_usable():
+def test_reasons_are_bounded_and_printable_and_a_judge_without_any_is_usable():
     long = parse_scores('{"x": {"reason": "%s", "scores": [1, 2]}}' % ("why \\n" * 999), ["x"], 2)
     assert long.scores == {"x": (1.0, 2.0)}
     assert len(long.reasons["x"]) == 400
     assert "\n" not in long.reasons["x"]
+    odd = parse_scores('{"x": {"reason": "a\\ud800\\u0000b", "scores": [1, 2]}}', ["x"], 2)
+    assert odd.reasons == {"x": "a\ufffdb"}
     assert parse_scores('{"x": [1, 2]}', ["x"], 2) == JudgeReply({"x": (1.0, 2.0)}, {})
     assert parse_scores('{"x": {"scores": [1, 2], "reason": 7}}', ["x"], 2).reasons == {}
     with pytest.raises(UnusableReply):

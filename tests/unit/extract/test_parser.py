@@ -273,8 +273,7 @@ def test_a_record_that_is_cut_off_is_dropped_and_said_to_be():
     found = parse_extraction(OURS.removesuffix("END") + "relation | Mara Quill | Tob")
     assert set(names(found)) == TWO
     assert [d.reason for d in found.dropped] == ["cut off"]
-    assert not found.complete
-    assert parse_extraction(OURS).complete
+    assert not parse_extraction(OURS).dropped
 
 
 def test_names_of_the_example_are_dropped_unless_the_text_has_them():

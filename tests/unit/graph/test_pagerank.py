@@ -5,7 +5,7 @@ import pytest
 
 from polygraph.graph import pagerank as pagerank_module
 from polygraph.graph.csr import Graph
-from polygraph.graph.pagerank import EdgeKind, Network, inflow, pagerank, paths, walk
+from polygraph.graph.pagerank import EdgeKind, Network, inflow, pagerank, strongest_paths, walk
 
 
 def network(n, edges, **options):
@@ -209,6 +209,6 @@ def test_the_sum_of_the_weights_at_a_hub_is_read_once(monkeypatch):
 def test_a_path_leads_from_the_start_to_the_vertex():
     net = network(5, [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0), (0, 4, 1.0)])
     found = walk(net, [0], [1.0], tolerance=1e-12, damping=0.5)
-    assert paths(net, found, [3, 0], damping=0.5) == [[0, 1, 2, 3], [0]]
-    assert paths(net, found, [3], damping=0.5, most=2) == [[2, 3]]
-    assert paths(net, found, [], damping=0.5) == []
+    assert strongest_paths(net, found, [3, 0], damping=0.5) == [[0, 1, 2, 3], [0]]
+    assert strongest_paths(net, found, [3], damping=0.5, most=2) == [[2, 3]]
+    assert strongest_paths(net, found, [], damping=0.5) == []

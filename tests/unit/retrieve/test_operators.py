@@ -153,3 +153,10 @@ def test_rows_are_sorted_by_the_value_of_their_key():
     ]
     assert [r.name for r in sort(rows, "revenue")] == ["Cove", "Alder", "Brook"]
     assert [r.name for r in sort(rows, "employees")] == ["Brook", "Alder", "Cove"]
+
+
+def test_a_number_beyond_all_bounds_is_written_like_any_other():
+    (endless,) = quantities(f"one {'hundred ' * 160}pounds")
+    assert written(endless) == "£inf"
+    found = compare([row("a", f"It cost one {'hundred ' * 160}pounds."), ALDER], "diff", "cost")
+    assert found.text.startswith("£inf (")

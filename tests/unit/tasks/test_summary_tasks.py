@@ -39,7 +39,7 @@ def test_a_long_reply_is_read_in_linear_time():
 def test_a_summary_without_citations_rests_on_the_notes_that_share_its_words():
     assert parse_summary("The lamp was dark.", ["Oil is dear.", "The dark lamp.", "A lamp."]).notes == (2, 3)
     assert parse_summary("Zinc.", ["Oil is dear.", "A lamp."]).notes == (1,)
-    assert likely_sources("", ["a"], most=3) == ()
+    assert likely_sources("", ["a"]) == ()
 
 
 @pytest.mark.parametrize("text", ["NOTHING", "nothing.", "**NOTHING**", "<think>hm</think>\nNOTHING"])

@@ -354,3 +354,17 @@ def test_parts_of_sentences_have_all_of_a_text_but_white_space_between_them(text
     found = sentence_parts(text)
     assert "".join("".join(found).split()) == "".join(text.split())
     assert not any("\n" in part or "; " in part or ": " in part for part in found)
+
+
+def test_a_number_of_hundreds_of_digits_is_compared_like_any_other():
+    digits = "9" * 400
+    assert contradiction(
+        "The code of the old mill was 12345.", f"The code of the old mill was {digits}."
+    ) == ("the number 12345")
+    assert contradiction(
+        f"The code of the old mill was {digits}.", "The code of the old mill was 12345."
+    ) == (f"the number {digits}")
+    assert contradiction(f"The share of the mill grew {digits}%.", "The share of the mill grew 45%.") == (
+        f"the number {digits}"
+    )
+    assert contradiction(f"The code of the mill was {digits}.", f"The code of the mill was {digits}!") == ""

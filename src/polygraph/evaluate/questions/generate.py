@@ -255,7 +255,7 @@ def _ask(sample: _Sample, chat: ChatModel, models: Models) -> Question | None:
         if sample.level == "subgraph":
             sources = summarise_sources(sources, chat, models.calls)
         text = generate_question(
-            sample.level, sample.structure, sources, chat, models.calls, temperature=_TEMPERATURE, sample=0
+            sample.level, sample.structure, sources, chat, models.calls, temperature=_TEMPERATURE
         )
     except UnusableReply:
         return None

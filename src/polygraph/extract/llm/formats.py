@@ -113,7 +113,6 @@ class LineRecords:
         last = _LAST_END.search(text, max(0, len(text) - 60))
         self.text = f"{text[: last.start()].rstrip(' #')}\nEND" if last else text
         self.complete = False
-        self.n_ignored = 0
         self._section: Kind | None = None
         self._columns: list[str] | None = None
 
@@ -173,7 +172,6 @@ class LineRecords:
         if heading := _HEADING.match(bare):
             self._section = WORD_KIND[heading["kind"].casefold()]
             self._columns = None
-            self.n_ignored += 1
             return None
         return self._without_kind(bare, line)
 
@@ -195,7 +193,6 @@ class LineRecords:
     def _fields(self, kind: Kind, fields: list[str], line: str) -> RawRecord | None:
         if len(fields) > 1 and _are_columns(fields):
             self._columns = None  # a copy of the format line, or the header of a table
-            self.n_ignored += 1
             return None
         return RawRecord(kind, fields, line)
 
@@ -211,7 +208,6 @@ class LineRecords:
             return RawRecord("relation", [arrow["source"], arrow["target"], *([rest] if rest else [])], line)
         if self._section == "entity" and (typed := _TYPED.match(bare[:1_000].replace("**", ""))):
             return RawRecord("entity", [typed["name"], typed["type"], typed["rest"]], line)
-        self.n_ignored += 1
         return None
 
     def _row(self, bare: str, line: str) -> RawRecord | None:
@@ -220,7 +216,6 @@ class LineRecords:
         columns = [_COLUMNS.get(unquote(f).casefold(), "") for f in fields]
         if sum(map(bool, columns)) >= max(2, len(columns) - 1):
             self._columns = columns
-            self.n_ignored += 1
             return None
         if self._columns and len(self._columns) == len(fields):
             return _named(dict(zip(self._columns, fields, strict=True)), line)
@@ -230,7 +225,6 @@ class LineRecords:
             return RawRecord("relation", fields, line)
         if len(fields) == 3:
             return RawRecord("entity", fields, line)
-        self.n_ignored += 1
         return None
 
 
@@ -308,7 +302,6 @@ class JsonRecords:
     def __init__(self, text: str) -> None:
         self.text = text
         self.complete = False
-        self.n_ignored = 0
 
     def records(self) -> Iterator[RawRecord]:
         """Yield the records in order."""

@@ -72,10 +72,6 @@ class ParsedExtraction:
     """Records that were merged with an earlier one."""
     n_created: int = 0
     """Entities that only relations name, without type and description."""
-    n_ignored: int = 0
-    """Lines that are not records: prose, headings, fences."""
-    complete: bool = False
-    """True if the reply ends with the requested end marker."""
 
     def __add__(self, other: "ParsedExtraction") -> "ParsedExtraction":
         """Add the records of a later reply about the same text; repeated records are merged."""
@@ -91,8 +87,6 @@ class ParsedExtraction:
             n_dropped=self.n_dropped + other.n_dropped,
             n_merged=self.n_merged + other.n_merged,
             n_created=sum(not (entity.type or entity.description) for entity in merged.entities.values()),
-            n_ignored=self.n_ignored + other.n_ignored,
-            complete=other.complete,
         )
 
 
@@ -107,8 +101,6 @@ class RecordCollector:
     dropped: list[Dropped] = field(default_factory=list)
     n_dropped: int = 0
     n_merged: int = 0
-    n_ignored: int = 0
-    complete: bool = False
 
     def drop(self, line: str, reason: str, kind: str = "") -> None:
         """Report a line that was not used, see `Dropped`."""
@@ -177,8 +169,6 @@ class RecordCollector:
             n_dropped=self.n_dropped,
             n_merged=self.n_merged,
             n_created=len(entities) - len(self.entities),
-            n_ignored=self.n_ignored,
-            complete=self.complete,
         )
 
 

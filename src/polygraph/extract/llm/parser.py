@@ -86,8 +86,6 @@ def parse_extraction(
         found = list(reader.records())
 
     collector = RecordCollector(max_records=max_records)
-    collector.complete = reader.complete
-    collector.n_ignored = reader.n_ignored
     type_words = frozenset(type_.casefold() for type_ in types) | COMMON_TYPES
     names = {
         normalize_name(record.fields[0] if record.clean else clean_field(record.fields[0]))

@@ -103,7 +103,7 @@ class FGRAG:
     """Ablations of section 4.4. `expansion`: descriptions of the matched entities alone, without second step and
     expansion (eq. 5). `summaries`: descriptions go into the context as they are, without steps 4 and 6."""
     answer_form: AnswerForm = "overview"
-    """`word`: one word or name, or that the evidence is insufficient (section 4.1, multi-hop questions)."""
+    """`short`: one word or name, or that the evidence is insufficient (section 4.1, multi-hop questions)."""
     seed: int = 0
     """Seed of all samples."""
     max_tokens: int = 12_000

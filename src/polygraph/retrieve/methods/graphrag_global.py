@@ -76,7 +76,7 @@ class GraphRAGGlobal:
         require(index, "graphrag-global", self.needs, models)
         # Without a model, a global question is answered from the coarsest communities.
         overview = models.chat is None and is_global_question(question)
-        reports, chosen = self._chosen(question, index, models, 0 if overview else self.level)
+        reports, chosen = self._chosen(question, index, models, overview=overview)
         if not reports:
             reason = "no report is rated as relevant" if chosen else "there is no report to read"
             return nothing_found(question, "graphrag-global", reason, index, chosen)
@@ -121,14 +121,14 @@ class GraphRAGGlobal:
         return sum(depth <= level for _, depth, _ in index.community_tree()) > self.max_reports
 
     def _chosen(
-        self, question: str, index: Snapshot, models: Models, level: int
+        self, question: str, index: Snapshot, models: Models, *, overview: bool
     ) -> tuple[list[Report], tuple[Step, ...]]:
-        """Select the reports to read; return them with a trace of the selection."""
+        """Select the reports to read, for an overview the coarsest; return them with a trace of the selection."""
+        level = 0 if overview else self.level
         if self.preselect == "embedding":
             near = nearest_reports(question, index, models, level=level, k=self.k_reports)
             found: Json = [[r.community, round(cosine, 6)] for r, cosine in near]
             return [r for r, _ in near], (Step(name="nearest", value=found),)
-        overview = models.chat is None and is_global_question(question)
         if (self.preselect == "rating" or self._is_large(index, level)) and not overview:
             kept, rated = relevant_reports(
                 question,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polygraph.arrays import dot_rows, largest
 from polygraph.graph.edges import overwrite
 from polygraph.graph.embedding_texts import triple_text
-from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
+from polygraph.graph.pagerank import EdgeKind, Network, Walk, strongest_paths, walk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step, Triple
@@ -145,7 +145,6 @@ class HippoRAG:
             k=self.k,
             max_tokens=self.max_tokens,
             trace=trace,
-            empty_because="the index holds no passages",
         )
 
     def _matched(
@@ -257,7 +256,6 @@ class HippoRAG:
             k=self.k,
             max_tokens=self.max_tokens,
             trace=trace,
-            empty_because="the index holds no passages",
         )
 
     def _why(
@@ -270,7 +268,9 @@ class HippoRAG:
         index: Snapshot,
     ) -> list[str]:
         """Explain each passage: its own similarity, and the path by which most of its score came."""
-        routes = paths(network, walked, [hit.n + index.n_entities for hit in hits], damping=self.damping)
+        routes = strongest_paths(
+            network, walked, [hit.n + index.n_entities for hit in hits], damping=self.damping
+        )
         vertices = sorted({vertex for route in routes for vertex in route})
         rows = [v for v in vertices if v < index.n_entities]
         passages = [v for v in vertices if v >= index.n_entities]

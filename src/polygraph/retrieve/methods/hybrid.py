@@ -60,7 +60,6 @@ class Hybrid:
                 Step(name="dense", value=hits_as_json(dense[: self.k], index)),
                 Step(name="fused", value=hits_as_json(hits[: self.k], index)),
             ],
-            empty_because="the index holds no passages",
         )
 
 

@@ -35,5 +35,4 @@ class Naive:
             k=self.k,
             max_tokens=self.max_tokens,
             trace=[Step(name="dense", value=hits_as_json(hits[: self.k], index))],
-            empty_because="the index holds no passages",
         )

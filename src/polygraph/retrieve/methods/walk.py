@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from polygraph.arrays import distinct
 from polygraph.extract.titles.find_titles import TextMention, find_known_names
-from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
+from polygraph.graph.pagerank import EdgeKind, Network, Walk, strongest_paths, walk
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
@@ -209,7 +209,6 @@ class NameWalk:
             k=self.k,
             max_tokens=self.max_tokens,
             trace=trace,
-            empty_because="the index holds no passages",
         )
 
     def _by_clauses(
@@ -314,7 +313,7 @@ class NameWalk:
     ) -> list[str]:
         """Explain each passage: its own match, the path of the walk to it, and the passage before it."""
         positions = {int(c): i for i, c in enumerate(ranked.chunks)}
-        routes = paths(network, walked, chunks, damping=self.damping)
+        routes = strongest_paths(network, walked, chunks, damping=self.damping)
         previous = [int(ranked.previous[positions[c]]) for c in chunks]
         own = self.own_share * (1.0 - math.fsum(weight for weight, _ in second.values()))
         asked = {vertex: name.text for name, vertex, _ in named}

@@ -17,10 +17,10 @@ from polygraph.records import Report, Span
 from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.offline.sentence_pool import SentencePool
-from polygraph.tasks.parsing.citations import likely_sources, strip_citations, supporting_chunks
+from polygraph.tasks.parsing.citations import find_sources, supporting_chunks
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
-from polygraph.tasks.parsing.short_replies import number, printable, without_thinking
+from polygraph.tasks.parsing.short_replies import field_line, number, printable, without_thinking
 from polygraph.text.tokens import truncate
 
 _MAX_REPLY_TOKENS = 1_200
@@ -32,8 +32,6 @@ _MAX_FOLLOW_UPS = 10
 """Taken from one reply."""
 _REQUESTED_FOLLOW_UPS = 5
 """The prompt asks for at least this many (as the code does)."""
-_UNCITED_SOURCES = 5
-"""Pieces of evidence that an answer without citations is attributed to."""
 _MAX_SENTENCES = 3
 _SCHEMA: Mapping[str, Any] = object_schema(
     {
@@ -166,18 +164,14 @@ def parse_intermediate(text: str, items: Sequence[str]) -> IntermediateAnswer:
     found = repair_json(text)
     if not isinstance(found, dict) or "answer" not in found:
         raise UnusableReply('the reply is not JSON of the form {"answer": ..., "score": ...}', text)
-    plain, cited = strip_citations(printable(str(found.get("answer") or "")), len(items))
+    plain, sources = find_sources(printable(str(found.get("answer") or "")), items)
     asked = found.get("follow_ups")
-    follow_ups = (
-        [" ".join(printable(str(q)).split())[:_QUESTION_CHARACTERS] for q in asked]
-        if isinstance(asked, list)
-        else []
-    )
+    follow_ups = [field_line(q, _QUESTION_CHARACTERS) for q in asked] if isinstance(asked, list) else []
     return IntermediateAnswer(
         text=plain,
         score=(number(found.get("score"), 0, 100) or 0.0) if plain else 0.0,
         follow_ups=tuple(dict.fromkeys(q for q in follow_ups if q))[:_MAX_FOLLOW_UPS],
-        cited=(cited or likely_sources(plain, items, most=_UNCITED_SOURCES) or (1,)) if plain else (),
+        cited=sources if plain else (),
     )
 
 

@@ -19,7 +19,7 @@ from polygraph.records import Json
 from polygraph.tasks.parsing.free_text import free_text
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
-from polygraph.tasks.parsing.short_replies import printable
+from polygraph.tasks.parsing.short_replies import field_line
 
 Level: TypeAlias = Literal["node", "edge", "subgraph"]
 
@@ -49,7 +49,6 @@ def generate_question(
     calls: Calls,
     *,
     temperature: float,
-    sample: int,
 ) -> str:
     """Ask for one question about a part of the graph and its source texts; one call.
 
@@ -60,7 +59,6 @@ def generate_question(
         chat: the generator.
         calls: sends the request.
         temperature: of the generator.
-        sample: number of the reply, if the same request is sent several times.
     """
     system, user = prompt("pose").fill(
         {
@@ -74,7 +72,6 @@ def generate_question(
         max_output_tokens=200,
         temperature=temperature,
         schema=_SCHEMA,
-        sample=sample,
     )
     return calls.ask(chat, request, _question, stage=_STAGE)
 
@@ -228,4 +225,4 @@ def _texts(value: Json) -> list[str]:
 
 
 def _clean(value: Json) -> str:
-    return " ".join(printable(value).split())[:_MAX_CHARACTERS] if isinstance(value, str) else ""
+    return field_line(value, _MAX_CHARACTERS)

@@ -18,6 +18,7 @@ from polygraph.prompts import PromptText, as_data, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
+from polygraph.tasks.parsing.short_replies import field_line
 from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 
 Scores: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -27,6 +28,8 @@ ASPECTS = ("comprehensiveness", "relevance", "empowerment", "directness")
 """What `score_pair` asks for (arXiv:2506.06331, section 4.2)."""
 HIGHEST = 5
 """Highest score."""
+_STAGE = "judge"
+"""Of the calls, in the ledger."""
 _MAX_REPLY_TOKENS = 900
 _MAX_REASON = 400
 """Characters kept of a reason."""
@@ -53,7 +56,6 @@ def score_pair(
     *,
     temperature: float,
     sample: int,
-    stage: str = "judge",
 ) -> JudgeReply:
     """Score two answers from 0 to 5 on four aspects, with reasons; one call.
 
@@ -65,7 +67,6 @@ def score_pair(
         calls: sends the request.
         temperature: above 0; otherwise repeats are copies of each other.
         sample: number of the reply, if the same request is sent several times.
-        stage: for the ledger.
 
     Raises:
         UnusableReply: if a score is missing or not a whole number from 0 to 5, also after the repair round.
@@ -84,7 +85,7 @@ def score_pair(
         schema=_schema(ASPECTS, 2),
         sample=sample,
     )
-    return calls.ask(chat, request, lambda text: parse_scores(text, ASPECTS, 2), stage=stage)
+    return calls.ask(chat, request, lambda text: parse_scores(text, ASPECTS, 2), stage=_STAGE)
 
 
 def score_list(
@@ -95,7 +96,6 @@ def score_list(
     *,
     temperature: float,
     sample: int,
-    stage: str = "judge",
 ) -> JudgeReply:
     """Score several answers at once on the four aspects; one call.
 
@@ -106,7 +106,6 @@ def score_list(
         calls: sends the request.
         temperature: above 0; otherwise repeats are copies of each other.
         sample: number of the reply, if the same request is sent several times.
-        stage: for the ledger.
 
     Raises:
         UnusableReply: if a score is missing or not a whole number from 0 to 5, also after the repair round.
@@ -121,7 +120,7 @@ def score_list(
         schema=_schema(ASPECTS, n),
         sample=sample,
     )
-    return calls.ask(chat, request, lambda text: parse_scores(text, ASPECTS, n), stage=stage)
+    return calls.ask(chat, request, lambda text: parse_scores(text, ASPECTS, n), stage=_STAGE)
 
 
 def choose_winner(
@@ -135,7 +134,6 @@ def choose_winner(
     ties: bool,
     temperature: float,
     sample: int,
-    stage: str = "judge",
 ) -> JudgeReply:
     """Name a winner for each criterion; one call.
 
@@ -149,7 +147,6 @@ def choose_winner(
         ties: whether the judge may call a tie.
         temperature: of the judge.
         sample: number of the reply, if the same request is sent several times.
-        stage: for the ledger.
 
     Returns:
         For each criterion 1 for the winner and 0 for the other; one half each for a tie; and the reasons.
@@ -174,7 +171,7 @@ def choose_winner(
         schema=_winners_schema(list(criteria), ties),
         sample=sample,
     )
-    return calls.ask(chat, request, lambda text: _winners(text, criteria, ties), stage=stage)
+    return calls.ask(chat, request, lambda text: _winners(text, criteria, ties), stage=_STAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,9 +183,7 @@ class Differences:
     only_second: tuple[str, ...]
 
 
-def find_differences(
-    question: str, first: str, second: str, chat: ChatModel, calls: Calls, *, stage: str = "judge"
-) -> Differences:
+def find_differences(question: str, first: str, second: str, chat: ChatModel, calls: Calls) -> Differences:
     """List the statements that two answers share and those that only one makes; one call.
 
     Raises:
@@ -211,13 +206,13 @@ def find_differences(
         chat,
         request,
         lambda text: parse_text_lists(text, fields, most=_MAX_STATEMENTS, characters=1_000),
-        stage=stage,
+        stage=_STAGE,
     )
     return Differences(common=lists[0], only_first=lists[1], only_second=lists[2])
 
 
-def parse_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HIGHEST) -> JudgeReply:
-    """Parse whole scores in ``[0, highest]``, `n` for each aspect, and their reasons.
+def parse_scores(text: str, aspects: Sequence[str], n: int) -> JudgeReply:
+    """Parse whole scores from 0 to `HIGHEST`, `n` for each aspect, and their reasons.
 
     The value of an aspect is an object with `scores` and `reason`, or the list of scores alone.
 
@@ -232,8 +227,8 @@ def parse_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HI
     for aspect in aspects:
         values = found.get(aspect)
         if not isinstance(values, list) or len(values) != n:
-            raise UnusableReply(f'"{aspect}" must be a list of {n} whole numbers from 0 to {highest}', text)
-        scores[aspect] = tuple(_score(value, aspect, highest, text) for value in values)
+            raise UnusableReply(f'"{aspect}" must be a list of {n} whole numbers from 0 to {HIGHEST}', text)
+        scores[aspect] = tuple(_score(value, aspect, text) for value in values)
     return JudgeReply(scores, {aspect: reasons[aspect] for aspect in aspects if aspect in reasons})
 
 
@@ -250,9 +245,9 @@ def _by_aspect(text: str, part: str) -> tuple[dict[str, Json], dict[str, str]]:
     values = {name: v.get(part) if isinstance(v, dict) else v for name, v in by_aspect.items()}
     given = {name: v.get("reason") for name, v in by_aspect.items() if isinstance(v, dict)}
     reasons = {
-        name: " ".join(reason.split())[:_MAX_REASON]
+        name: line
         for name, reason in given.items()
-        if isinstance(reason, str) and reason.strip()
+        if isinstance(reason, str) and (line := field_line(reason, _MAX_REASON))
     }
     return values, reasons
 
@@ -271,13 +266,13 @@ def _winners(text: str, criteria: Mapping[str, str], ties: bool) -> JudgeReply:
     )
 
 
-def _score(value: object, aspect: str, highest: int, text: str) -> float:
+def _score(value: object, aspect: str, text: str) -> float:
     try:
         number = float(str(value))
     except ValueError:
         number = -1.0
-    if isinstance(value, bool) or not 0 <= number <= highest or number != int(number):
-        raise UnusableReply(f'"{aspect}" holds {value!r}; a whole number from 0 to {highest} is needed', text)
+    if isinstance(value, bool) or not 0 <= number <= HIGHEST or number != int(number):
+        raise UnusableReply(f'"{aspect}" holds {value!r}; a whole number from 0 to {HIGHEST} is needed', text)
     return number
 
 

@@ -17,7 +17,7 @@ from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.parsing.citations import supporting_chunks
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
-from polygraph.tasks.parsing.short_replies import integer, number
+from polygraph.tasks.parsing.short_replies import field_text, integer, number
 
 _MAX_POINTS = 12
 _MAX_REPLY_TOKENS = 1_500
@@ -86,7 +86,7 @@ def parse_points(text: str, reports: Sequence[Report]) -> list[Point]:
     for item in items[: 4 * _MAX_POINTS]:
         if not isinstance(item, dict):
             continue
-        statement = str(item.get("point") or item.get("description") or "").strip()
+        statement = field_text(item.get("point") or item.get("description")).strip()
         score = number(item.get("score"), 0, 100) or 0.0
         named = item.get("reports")
         numbers = [integer(str(n), 1, len(reports)) for n in named] if isinstance(named, list) else []

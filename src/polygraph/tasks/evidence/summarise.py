@@ -15,15 +15,13 @@ from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.records import Span
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.tasks.parsing.citations import likely_sources, strip_citations
+from polygraph.tasks.parsing.citations import find_sources
 from polygraph.tasks.parsing.short_replies import printable, without_thinking
 from polygraph.text.words import content_stems
 
 NOTHING = "NOTHING"
 """The reply if no note helps."""
 _MAX_REPLY_TOKENS = 1_000
-_UNCITED_SOURCES = 5
-"""Notes that a summary without citations is attributed to."""
 _MAX_SENTENCES = 4
 _MAX_PASSAGES = 12
 """Of an extractive summary."""
@@ -94,8 +92,8 @@ def parse_summary(text: str, notes: Sequence[str]) -> Summary:
         raise UnusableReply("the reply was empty", text)
     if summary.strip("*_`\"'. ").upper() == NOTHING:
         return Summary(text="")
-    plain, cited = strip_citations(summary, len(notes))
-    return Summary(text=plain, notes=cited or likely_sources(plain, notes, most=_UNCITED_SOURCES) or (1,))
+    plain, sources = find_sources(summary, notes)
+    return Summary(text=plain, notes=sources)
 
 
 def extractive_summaries(

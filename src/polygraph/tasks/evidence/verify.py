@@ -17,7 +17,7 @@ from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
-from polygraph.tasks.parsing.short_replies import without_thinking
+from polygraph.tasks.parsing.short_replies import item_numbers, without_thinking
 
 _VERDICT_TOKENS = 200
 _ROWS_PER_CALL = 40
@@ -82,12 +82,12 @@ def filter_rows(rows: Sequence[str], condition: str, models: Models, *, method: 
             max_output_tokens=_VERDICT_TOKENS + 4 * _ROWS_PER_CALL,
             schema=_SCHEMA,
         )
-        parser = _NumbersParser()
+        parser = _NumbersParser(len(batch))
         try:
             found = models.calls.ask(chat, request, parser, stage="keep_rows", method=method)
         except UnusableReply:
-            found = []
-        return [start + n - 1 for n in sorted(set(found)) if 1 <= n <= len(batch)], parser.calls
+            found = set()
+        return [start + n - 1 for n in sorted(found)], parser.calls
 
     judged = map_in_order(judge, range(0, len(rows), _ROWS_PER_CALL))
     return [i for positions, _ in judged for i in positions], sum(n for _, n in judged)
@@ -110,18 +110,19 @@ def parse_verdict(text: str) -> bool:
 
 
 class _NumbersParser:
-    """Parses the numbers under ``keep``, and counts the replies."""
+    """Parses the numbers of rows under ``keep``, and counts the replies."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
         self.calls = 0
 
-    def __call__(self, text: str) -> list[int]:
+    def __call__(self, text: str) -> set[int]:
         self.calls += 1
         found = repair_json(text)
         listed = found.get("keep") if isinstance(found, dict) else found
         if not isinstance(listed, list):
             raise UnusableReply('the reply is not JSON of the form {"keep": [numbers]}', text)
-        return [n for n in listed if isinstance(n, int) and not isinstance(n, bool)]
+        return item_numbers(listed, self._n_rows)
 
 
 def _verdict(task: str, values: Mapping[str, str], models: Models, method: str) -> bool:

@@ -17,7 +17,7 @@ from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
-from polygraph.tasks.parsing.short_replies import integer, printable
+from polygraph.tasks.parsing.short_replies import field_text, integer
 from polygraph.text.tokens import count_tokens
 
 STAGE = "descriptions"
@@ -115,10 +115,10 @@ def parse_descriptions(text: str, n_items: int, *, max_words: int) -> tuple[str,
 
 
 def _numbered_text(item: Json, n_items: int) -> tuple[int | None, str]:
-    if not isinstance(item, dict) or not isinstance(item.get("description"), str):
+    if not isinstance(item, dict):
         return None, ""
     number = integer(str(item.get("number", "")), 1, n_items)
-    return number, one_line(printable(str(item["description"]))).strip()
+    return number, one_line(field_text(item.get("description")))
 
 
 def _shown(item: Statements) -> str:

@@ -38,7 +38,7 @@ def extract_request(
     marked as data, with the fields of the document (date, author, parties) and the section between them. A text that
     begins with its title is not given it twice.
     """
-    types = "; ".join(_type(name) for name in entity_types[:MAX_TYPES] if _type(name))
+    types = "; ".join(filter(None, map(_type, entity_types[:MAX_TYPES])))
     wanted = f"only entities of these types, and relations between them: {types}" if types else "any"
     heading = " ".join(title.split())[:MAX_TITLE]
     if text.lstrip("# \n").startswith(heading):

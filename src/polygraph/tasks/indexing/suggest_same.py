@@ -15,7 +15,7 @@ from polygraph.models.protocols import ChatRequest, opening
 from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
-from polygraph.tasks.parsing.short_replies import integer
+from polygraph.tasks.parsing.short_replies import item_numbers
 
 NAMES_PER_CALL = 60
 """Names in one request."""
@@ -110,8 +110,7 @@ def parse_groups(text: str, n_names: int) -> tuple[tuple[int, ...], ...]:
     kept: dict[tuple[int, ...], None] = {}
     for group in groups[: 2 * n_names]:
         listed = group[: 2 * MAX_GROUP] if isinstance(group, list) else []
-        numbers = (integer(str(item), 1, n_names) for item in listed if isinstance(item, int | float | str))
-        members = tuple(sorted({number - 1 for number in numbers if number is not None}))
+        members = tuple(number - 1 for number in sorted(item_numbers(listed, n_names)))
         if 1 < len(members) <= MAX_GROUP:
             kept[members] = None
     return tuple(kept)[:n_names]

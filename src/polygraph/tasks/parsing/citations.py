@@ -8,6 +8,8 @@ from polygraph.text.words import content_stems
 
 _CITATIONS = re.compile(r"((?:\[\s{0,3}\d{1,4}(?:\s{0,3}[,;]\s{0,3}\d{1,4}){0,40}\s{0,3}\][ \t]?)+)")
 _NUMBER = re.compile(r"\d{1,4}")
+_UNCITED_SOURCES = 5
+"""Items that a text without citations is attributed to."""
 _SPACE_BEFORE_STOP = re.compile(r"(?<![ \t])[ \t]++(?=[.,;:!?]|$)", re.MULTILINE)
 
 
@@ -25,18 +27,30 @@ def strip_citations(text: str, n_items: int) -> tuple[str, tuple[int, ...]]:
     return plain.strip(), tuple(dict.fromkeys(n for n in cited if 1 <= n <= n_items))
 
 
-def likely_sources(text: str, items: Sequence[str], *, most: int) -> tuple[int, ...]:
+def find_sources(text: str, items: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+    """Return a text without its citations, and the numbers of its sources: the items that it cites, from 1.
+
+    If it cites none, they are its `likely_sources`, or else the first item.
+
+    >>> find_sources("The lamp was dark.", ["Oil is dear.", "A dark lamp."])
+    ('The lamp was dark.', (2,))
+    """
+    plain, cited = strip_citations(text, len(items))
+    return plain, cited or likely_sources(plain, items) or (1,)
+
+
+def likely_sources(text: str, items: Sequence[str]) -> tuple[int, ...]:
     """Return the numbers, from 1, of the items that share most content words with a text that cites nothing.
 
-    Best first, ties in order, at most `most`. Items that share no word are left out.
+    Best first, ties in order, at most five. Items that share no word are left out.
 
-    >>> likely_sources("The lamp was dark.", ["Oil is dear.", "A dark lamp.", "The lamp."], most=2)
+    >>> likely_sources("The lamp was dark.", ["Oil is dear.", "A dark lamp.", "The lamp."])
     (2, 3)
     """
     wanted = set(content_stems(text))
     shared = [len(wanted & set(content_stems(item))) for item in items]
     order = sorted((i for i, n in enumerate(shared) if n), key=lambda i: (-shared[i], i))
-    return tuple(i + 1 for i in order[:most])
+    return tuple(i + 1 for i in order[:_UNCITED_SOURCES])
 
 
 def supporting_chunks(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:

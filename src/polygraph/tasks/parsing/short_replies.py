@@ -114,6 +114,17 @@ def integer(text: str, low: int, high: int) -> int | None:
     return inside.pop() if len(inside) == 1 else None
 
 
+def item_numbers(listed: object, n_items: int) -> set[int]:
+    """Return the numbers from 1 to `n_items` that a list of a JSON reply holds, also as texts; none if it is no list.
+
+    >>> item_numbers([3, "1", 3, 9, True], 4) == {1, 3}, item_numbers("1", 4)
+    (True, set())
+    """
+    items = listed[: 2 * n_items] if isinstance(listed, list) else []
+    numbers = (integer(str(item), 1, n_items) for item in items if isinstance(item, int | float | str))
+    return {number for number in numbers if number is not None}
+
+
 def number(value: object, low: float, high: float) -> float | None:
     """Parse a value of a JSON reply as a number, clipped to ``low..high``; None if it is not a number.
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from polygraph.errors import UnusableReply
-from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
-from polygraph.tasks.parsing.short_replies import integer
+from polygraph.tasks.parsing.short_replies import item_numbers
 
 
 def verdict_schema(yes: str, no: str) -> Mapping[str, Any]:
@@ -43,11 +42,5 @@ def parse_verdicts(text: str, yes: str, no: str, n_items: int) -> tuple[bool | N
         raise UnusableReply(
             f'the reply is not JSON of the form {{"{yes}": [numbers], "{no}": [numbers]}}', text
         )
-    true, false = (_numbers(lists.get(key), n_items) for key in (yes, no))
+    true, false = (item_numbers(lists.get(key), n_items) for key in (yes, no))
     return tuple(None if (n in true) == (n in false) else n in true for n in range(1, n_items + 1))
-
-
-def _numbers(found: Json, n_items: int) -> set[int]:
-    listed = found[: 2 * n_items] if isinstance(found, list) else []
-    numbers = (integer(str(item), 1, n_items) for item in listed if isinstance(item, int | float | str))
-    return {number for number in numbers if number is not None}

@@ -14,7 +14,7 @@ _NAMES = """january jan januar janvier enero gennaio; february feb februar fevri
     december dec dezember dez decembre diciembre dicembre"""
 _MONTHS = {name: n for n, names in enumerate(_NAMES.split(";"), 1) for name in names.split()}
 _LOWER = frozenset(
-    name for name in _MONTHS if name not in {"march", "mars", "mar", "may", "mai", "set", "dec", "sept"}
+    name for name in _MONTHS if name not in {"march", "mars", "mar", "may", "mai", "dec", "sept"}
 )
 _WORD = re.compile(r"[^\W\d_]+")
 DATED = re.compile(

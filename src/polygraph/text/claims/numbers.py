@@ -94,7 +94,10 @@ _PER = re.compile(
     re.IGNORECASE,
 )
 _CODE_BEFORE = re.compile(r"(?:\b([A-Z]{3}) ?|([£€$¥]) ?)$")
-_TIMES = frozenset({"s", "min", "h", "day", "week", "month", "year"})
+TIMES_A_YEAR = {
+    "year": 1, "month": 12, "week": 52, "day": 365, "h": 365 * 24, "min": 365 * 24 * 60, "s": 365 * 24 * 3600,
+}  # fmt: skip
+"""How often a unit of time passes in a year."""
 _OUT_OF = re.compile(r"(?i)\b(one|two|three|\d+) (?:[^\W\d_]+ )?(?:in|out of) ([^\W_]+)")
 _PARTS = {
     word: n
@@ -312,7 +315,7 @@ def _with_unit(value: float, text: str, start: int, end: int, written: str, is_w
     end_of_unit = after.end() if after and _unit(word) else end
     per = _PER.match(text, end_of_unit)
     time = _UNITS.get(per.group(1).casefold(), "") if per else ""
-    per_time = time if time in _TIMES else ""
+    per_time = time if time in TIMES_A_YEAR else ""
     if unit == "m" and per_time == "s":
         unit, per_time = "m/s", ""
     return FoundNumber(Number(value, unit, is_word), written, stem(word), start, end_of_number, per_time)

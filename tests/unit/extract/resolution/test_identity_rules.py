@@ -33,6 +33,30 @@ def test_names_joined_by_a_relation_are_two(predicate):
     assert not same(found, ("a", "Councillor Vane"), ("a", "Miss Vane"))
 
 
+@pytest.mark.parametrize(
+    ("younger", "elder"),
+    [
+        ("Иван Петров младший", "Иван Петров старший"),
+        ("Jan Kowalski młodszy", "Jan Kowalski starszy"),
+        ("Jan Novák mladší", "Jan Novák starší"),
+        ("Matti Virtanen nuorempi", "Matti Virtanen vanhempi"),
+        ("Hans Roth der Jüngere", "Hans Roth der Ältere"),
+    ],
+)
+def test_the_elder_and_the_younger_bear_one_name_in_many_languages(younger, elder):
+    name = younger.rpartition(" ")[0].removesuffix(" der")
+    found = resolved([("a", younger, "person", "A smith."), ("b", elder, "person", "A smith.")])
+    assert not same(found, ("a", younger), ("b", elder))
+    assert all(entity.startswith(f"{name.casefold()} (") for entity in found.entity_of.values())
+
+
+@pytest.mark.parametrize("kind", ["person", "place"])
+def test_a_name_with_nothing_behind_its_comma_is_a_name(kind):
+    for name in ("Vessin, ", "Vessin,  ", "Vessin, ."):
+        found = resolve([Mention(document="a", window="a@0", name=name, type=kind, description="")])
+        assert found.entity_of == {("a@0", name): "vessin"}
+
+
 def test_a_short_name_without_a_relation_still_merges_within_a_reply():
     found = resolved(
         [("a", "Ebenezer Scrooge", "person", "A miser."), ("a", "Scrooge", "person", "Hated Christmas.")]

@@ -101,6 +101,11 @@ def test_prose_is_asked_for_again_once_and_then_an_error():
         find_points(QUESTION, REPORTS, models("I would say so.", "Still."))
 
 
+def test_points_hold_no_text_that_cannot_be_stored_and_no_values_of_other_kinds():
+    points = found(("a\ud800\x00b", 50, [1]), ({"text": "c"}, 40, [1]), (["d"], 30, [1]))
+    assert [p.text for p in points] == ["a\ufffdb"]
+
+
 def test_at_most_twelve_points_are_taken():
     assert len(found(*((f"p{n}", 50, [1]) for n in range(40)))) == 12
 

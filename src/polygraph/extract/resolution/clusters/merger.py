@@ -71,6 +71,7 @@ class Merger:
         self.n_merges = 0
         """Clusters that were merged into others: as long as it stays the same, a rule finds what it found before."""
         self._presumed: set[frozenset[int]] = set()
+        self._in_presumed: set[int] = set()
         self._windows_of: dict[int, tuple[int, Array | frozenset[int]]] = {}
         """Windows of clusters that are compared, as a set if they are few, each with the size that the cluster had."""
         self._contexts: dict[int, tuple[int, frozenset[int]]] = {}
@@ -205,6 +206,7 @@ class Merger:
         if a != b and frozenset((a, b)) not in self._presumed:
             if not why:
                 self._presumed.add(frozenset((a, b)))
+                self._in_presumed |= {a, b}
             self.comparisons.append(
                 Comparison(a, b, "apart", why, 0.9, conflict)
                 if why
@@ -214,7 +216,7 @@ class Merger:
 
     def has_presumed(self, n: int) -> bool:
         """Return whether a cluster is presumed to be one with another."""
-        return any(n in pair for pair in self._presumed)
+        return n in self._in_presumed
 
     def keep_apart(self, a: int, b: int) -> None:
         """Record why two clusters that a rule compared are not one entity, if anything conflicts."""

@@ -253,6 +253,15 @@ def _add_acronyms(
 
 def _add_general_nouns(names: list[DocumentName], found: dict[str, Alias]) -> None:
     """Match general names (``Board``, ``Mayor``, ``Supreme Court``) to the only longer name of the document."""
+    by_ending: dict[tuple[str, ...], list[DocumentName]] = defaultdict(list)
+    """Names by each of their endings."""
+    before_of: dict[tuple[str, ...], list[DocumentName]] = defaultdict(list)
+    """Names by what stands before an ``of``."""
+    for long in names:
+        for n, word in enumerate(long.parts.words[1:], 1):
+            by_ending[long.parts.words[n:]].append(long)
+            if word == "of":
+                before_of[long.parts.words[:n]].append(long)
     for short in names:
         words = short.parts.words
         is_office, is_body = words[0] in _OFFICES_AND_TITLES, words[0] in _BODIES
@@ -262,13 +271,8 @@ def _add_general_nouns(names: list[DocumentName], found: dict[str, Alias]) -> No
         kinds = {kind_of_type(type_) for type_ in short.types}
         longer = {
             long.parts.base
-            for long in names
-            if len(long.parts.words) > len(words)
-            and (
-                (is_body and long.parts.words[-len(words) :] == words)
-                or long.parts.words[: len(words) + 1] == (*words, "of")
-            )
-            and not any(kinds_conflict(a, kind_of_type(b)) for a in kinds for b in long.types)
+            for long in (*(by_ending[words] if is_body else ()), *before_of[words])
+            if not any(kinds_conflict(a, kind_of_type(b)) for a in kinds for b in long.types)
         }
         if len(longer) == 1:
             found[short.parts.key] = Alias(longer.pop(), 0.8)

@@ -201,6 +201,7 @@ def _apply_aliases(
         for key, alias in found.items()
         if statements.are_apart(key, alias.base)
     }
+    by_parts = _ItemsByParts(items) if by_model else None
     for key, alias in found.items():
         # ``Threave`` may be either where ``Alderman Threave`` is not ``Silas Threave``.
         if (by_key[key][0].parts.words, alias.base) in refused:
@@ -209,28 +210,42 @@ def _apply_aliases(
             constraints.keys(key, document, ""), constraints.keys(alias.base, document, "")
         ):
             continue
-        if by_model and (pair := _listed_people(items, key, alias.base)):
+        if by_parts is not None and (pair := by_parts.listed_people(key, alias.base)):
             statements.links[pair[0]].append((pair[1], LISTED, "beside the longer name"))
             continue
         for item in by_key[key]:
             item.base, item.rule, item.score = alias.base, "alias in document", alias.score
 
 
-def _listed_people(items: Sequence[WindowName], key: str, base: str) -> tuple[int, int] | None:
-    """Return the positions of a person's surname, or name with an initial, and the full name in one window, ascending.
+class _ItemsByParts:
+    """Names of windows by what is written in them, to find people under two names in one window."""
 
-    Given names are left out: a text that has the full name once uses them for the same person.
-    """
-    long = {
-        item.mention.window: n
-        for n, item in enumerate(items)
-        if item.parts.base == base and item.parts.key != key
-    }
-    surname = base.rpartition(" ")[2]
-    for n, item in enumerate(items):
-        m, words = long.get(item.mention.window), item.parts.words
-        if item.parts.key != key or m is None or kind_of_type(item.mention.type) != "person":
-            continue
-        if words == (surname,) or (len(words) > 1 and len(words[0]) == 1):
-            return min(n, m), max(n, m)
-    return None
+    def __init__(self, items: Sequence[WindowName]) -> None:
+        self._items = items
+        self._of_key: dict[str, list[int]] = defaultdict(list)
+        self._of_base: dict[str, list[int]] = defaultdict(list)
+        for n, item in enumerate(items):
+            self._of_key[item.parts.key].append(n)
+            self._of_base[item.parts.base].append(n)
+
+    def listed_people(self, key: str, base: str) -> tuple[int, int] | None:
+        """Return the positions of a person's surname, or name with an initial, and the full name in one window.
+
+        Given names are left out: a text that has the full name once uses them for the same person.
+
+        Args:
+            key: of the shorter name.
+            base: of the full name.
+
+        Returns:
+            Of the first such window, ascending; None if there is none.
+        """
+        items, surname = self._items, base.rpartition(" ")[2]
+        long = {items[n].mention.window: n for n in self._of_base[base] if items[n].parts.key != key}
+        for n in self._of_key[key]:
+            m, words = long.get(items[n].mention.window), items[n].parts.words
+            if m is None or kind_of_type(items[n].mention.type) != "person":
+                continue
+            if words == (surname,) or (len(words) > 1 and len(words[0]) == 1):
+                return min(n, m), max(n, m)
+        return None

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from polygraph.extract.resolution.clusters.merger import Merger
-from polygraph.extract.resolution.records import Rule
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type
 
 ENOUGH = 1.0
@@ -32,18 +31,16 @@ def merge_with_one(
     candidates: Sequence[int],
     *,
     certain: bool,
-    rule: Rule,
     near: Mapping[int, str] | None = None,
     least: float = ENOUGH,
 ) -> None:
-    """Merge a cluster with the only candidate, or with the one that has most evidence; else leave it undecided.
+    """Merge a short name with the only candidate, or with the one that has most evidence; else leave it undecided.
 
     Args:
         merger: of the clusters.
-        n: the cluster.
+        n: the cluster of the short name.
         candidates: other clusters.
         certain: whether the only candidate needs no evidence.
-        rule: of the merge.
         near: candidates that the text itself points to, with the reason.
         least: evidence that is needed otherwise.
     """
@@ -65,42 +62,10 @@ def merge_with_one(
     margin = SURE if merger.asks else 0.0
     enough = best >= least and (alone or best > ranked[1][0][0] + margin)
     if len(pointed) == 1 and (alone or not enough):
-        merger.merge(n, pointed[0], rule, 0.8, near[pointed[0]])
+        merger.merge(n, pointed[0], "short name", 0.8, near[pointed[0]])
     elif (alone and certain) or enough:
         merge = merger.merge if best >= SURE or certain else merger.presume
-        merge(n, first, rule, 0.9 if enough else 0.8, text or "the only name that fits")
+        merge(n, first, "short name", 0.9 if enough else 0.8, text or "the only name that fits")
     else:
         for _, m in ranked[:3]:
-            merger.leave_undecided(n, m, rule, text or "nothing in common")
-
-
-def merge_names(
-    merger: Merger, first: str, second: str, rule: Rule, score: float, text: str, *, least: float = 0.0
-) -> None:
-    """Merge the clusters of two base names that fit each other only, or that have most in common.
-
-    Args:
-        merger: of the clusters.
-        first: a base name.
-        second: another one.
-        rule: of the merge.
-        score: of the merge.
-        text: evidence for readers.
-        least: evidence that a pair needs.
-    """
-    ours, theirs = merger.roots([first]), merger.roots([second])
-    fitting = [
-        (x, y)
-        for x in ours
-        for y in theirs
-        if x != y and merger.same_kind(x, y) and not merger.conflict(x, y, unrelated=True)[0]
-    ]
-    ranked = sorted(
-        ((merger.evidence(x, y)[0], x, y) for x, y in fitting), key=lambda item: (-item[0], *item[1:])
-    )
-    taken: set[int] = set()
-    for strength, x, y in ranked:
-        rivals = sum(x in pair or y in pair for pair in fitting) - 1
-        if x not in taken and y not in taken and strength >= (max(least, ENOUGH) if rivals else least):
-            taken |= {x, y}
-            merger.merge(x, y, rule, score, text)
+            merger.leave_undecided(n, m, "short name", text or "nothing in common")

@@ -47,7 +47,7 @@ def _merge_people(merger: Merger) -> None:
         if fitting:
             certain = all(_is_certain(short, long) for long in fitting)
             for n in merger.roots([short]):
-                merge_with_one(merger, n, merger.roots(fitting), certain=certain, rule="short name")
+                merge_with_one(merger, n, merger.roots(fitting), certain=certain)
 
 
 def _merge_numbered(merger: Merger) -> None:
@@ -59,7 +59,7 @@ def _merge_numbered(merger: Merger) -> None:
             continue
         same = [m for m in merger.roots([name]) if merger.clusters[m].attributes.suffix == suffix]
         for n in merger.roots([base]):
-            merge_with_one(merger, n, same, certain=True, rule="short name")
+            merge_with_one(merger, n, same, certain=True)
 
 
 def _blocks(people: Iterable[str]) -> Iterator[list[str]]:

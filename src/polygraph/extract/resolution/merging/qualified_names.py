@@ -257,6 +257,4 @@ def _merge_longer(merger: Merger, longer: _Longer, *, least: float, certain: boo
                         candidates.append(m)
                         if place and place in beside:
                             near[m] = f"beside {place}"
-            merge_with_one(
-                merger, n, sorted(candidates), certain=certain, rule="short name", near=near, least=least
-            )
+            merge_with_one(merger, n, sorted(candidates), certain=certain, near=near, least=least)

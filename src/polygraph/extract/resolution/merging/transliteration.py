@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from polygraph.extract.lexicon import MEN, TYPE_OF_NOUN, WOMEN
 from polygraph.extract.resolution.clusters.merger import Merger
-from polygraph.extract.resolution.merging.candidates import ENOUGH, kind_of_each_name, merge_names
+from polygraph.extract.resolution.merging.candidates import ENOUGH, kind_of_each_name
 from polygraph.extract.resolution.names.full_names import is_full_name
 from polygraph.extract.resolution.names.given_names import are_translated
 from polygraph.extract.resolution.names.name_parts import fold
@@ -50,7 +50,7 @@ def _merge_exonyms(merger: Merger, kinds: Mapping[str, str]) -> None:
             if base != main:
                 least = ENOUGH if is_acronym_of_body(base) or is_acronym_of_body(main) else 0.0
                 text = f"{english} in another language"
-                merge_names(merger, main, base, "transliteration", 0.9, text, least=least)
+                _merge_names(merger, main, base, 0.9, text, least=least)
 
 
 def _merge_scripts(merger: Merger, kinds: Mapping[str, str]) -> None:
@@ -81,7 +81,7 @@ def _merge_scripts(merger: Merger, kinds: Mapping[str, str]) -> None:
                 continue
             is_long = len(key) >= _LONG_KEY or (not abjad and score == 1.0 and len(heard) >= _SHORT_NAME)
             least = 0.0 if is_long else ENOUGH
-            merge_names(merger, base, latin, "transliteration", 0.85, f"sounds like {latin}", least=least)
+            _merge_names(merger, base, latin, 0.85, f"sounds like {latin}", least=least)
 
 
 def _same_in_each_word(base: str, latin: str) -> bool:
@@ -110,7 +110,7 @@ def _merge_given_names(merger: Merger, kinds: Mapping[str, str]) -> None:
                     text = f"{a[0].title()} is {b[0].title()} in another language"
                     # A surname in another script that sounds alike is evidence enough.
                     least = ENOUGH if is_other_script(first) == is_other_script(second) else 0.0
-                    merge_names(merger, first, second, "transliteration", 0.8, text, least=least)
+                    _merge_names(merger, first, second, 0.8, text, least=least)
 
 
 def _merge_transcriptions(merger: Merger, kinds: Mapping[str, str]) -> None:
@@ -140,12 +140,40 @@ def _merge_transcriptions(merger: Merger, kinds: Mapping[str, str]) -> None:
                 long = len(consonants(first)) > _LONG_KEY
                 if accented or long:
                     least = 0.0 if accented else ENOUGH
-                    merge_names(
+                    _merge_names(
                         merger,
                         first,
                         second,
-                        "transliteration",
                         0.8,
                         "transcriptions of one name",
                         least=least,
                     )
+
+
+def _merge_names(merger: Merger, first: str, second: str, score: float, text: str, *, least: float) -> None:
+    """Merge the clusters of two base names that fit each other only, or that have most in common.
+
+    Args:
+        merger: of the clusters.
+        first: a base name.
+        second: another one.
+        score: of the merge.
+        text: evidence for readers.
+        least: evidence that a pair needs.
+    """
+    ours, theirs = merger.roots([first]), merger.roots([second])
+    fitting = [
+        (x, y)
+        for x in ours
+        for y in theirs
+        if x != y and merger.same_kind(x, y) and not merger.conflict(x, y, unrelated=True)[0]
+    ]
+    ranked = sorted(
+        ((merger.evidence(x, y)[0], x, y) for x, y in fitting), key=lambda item: (-item[0], *item[1:])
+    )
+    taken: set[int] = set()
+    for strength, x, y in ranked:
+        rivals = sum(x in pair or y in pair for pair in fitting) - 1
+        if x not in taken and y not in taken and strength >= (max(least, ENOUGH) if rivals else least):
+            taken |= {x, y}
+            merger.merge(x, y, "transliteration", score, text)

@@ -21,23 +21,24 @@ from polygraph.extract.lexicon import (
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type
 from polygraph.text.normalize import normalize_name
 
-_YOUNGER = ("jr", "junior", "jun", "sohn", "fils", "filho", "hijo")
-_ELDER = ("sr", "senior", "sen", "vater", "père")
+_YOUNGER = "jr junior jun sohn fils filho hijo nuorempi młodszy mladší младший молодший"
+_ELDER = "sr senior sen vater père vanhempi starszy starší старший"
 _YOUNGER_PHRASES = (
-    "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j,d y,de jonge,"
-    "nuorempi,młodszy,mladší,младший,молодший,ο νεότερος"
+    "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j,d y,de jonge,ο νεότερος"
 )
 _ELDER_PHRASES = (
-    "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä,d æ,"
-    "de oude,vanhempi,starszy,starší,старший,ο πρεσβύτερος"
+    "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä,d æ,de oude,ο πρεσβύτερος"
 )
-SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
+SUFFIXES = {**dict.fromkeys(_YOUNGER.split(), "younger"), **dict.fromkeys(_ELDER.split(), "elder")}
 """Generational suffixes, each with ``elder`` or ``younger``."""
 SUFFIX_OF_NUMBER = {"i": "elder", "ii": "younger"}
 """What the first two numbers after a name mean beside a suffix: ``Johann Strauss II`` is the younger."""
-_PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.split(",")} | {
-    tuple(phrase.split()): "elder" for phrase in _ELDER_PHRASES.split(",") if " " in phrase
+_PHRASES = {
+    tuple(phrase.split()): suffix
+    for suffix, phrases in (("younger", _YOUNGER_PHRASES), ("elder", _ELDER_PHRASES))
+    for phrase in phrases.split(",")
 }
+"""The same of two words."""
 _YOUNG = frozenset(["young", "junge", "jeune", "joven", "giovane"])
 _OLD = frozenset(["old", "alte", "vieux", "viejo", "vecchio"])
 _ARTICLES = frozenset(["a", "o", "el", "la", "le", "il", "lo", "der", "die", "den", "de", "het"])
@@ -114,9 +115,9 @@ def split_apposition(name: str, kind: str) -> tuple[str, str]:
     bracket = _BRACKETS.fullmatch(name)
     if bracket:
         return bracket.group(1), bracket.group(2)
-    head, comma, tail = name.partition(", ")
+    head, _, tail = name.partition(", ")
     last = tail.split()[-1].casefold().strip(".") if tail.strip() else ""
-    if not comma or not head or "," in tail or last in SUFFIXES or last in COMPANY_FORMS:
+    if not last or not head or "," in tail or last in SUFFIXES or last in COMPANY_FORMS:
         return name, ""
     if kind == "place":
         return (head, tail) if tail[0].isupper() else (name, "")

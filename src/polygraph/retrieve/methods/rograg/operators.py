@@ -360,16 +360,16 @@ def written(quantity: Quantity) -> str:
     ['£1,150', '3 km', '12%']
     """
     rounded = round(quantity.value / quantity.factor, 6)
-    whole = rounded == int(rounded) and abs(rounded) < 1e15
+    whole = rounded.is_integer() and abs(rounded) < 1e15
     text = f"{int(rounded):,}" if whole else f"{rounded:,.10g}"
     if quantity.dimension in {"£", "$", "€"}:
         return f"{quantity.dimension}{text}"
     return f"{text}%" if quantity.dimension == "%" else f"{text} {quantity.unit}".rstrip()
 
 
-def value_row(text: str, label: str = "") -> Row:
+def value_row(text: str) -> Row:
     """Make a row of a value."""
-    return Row(key=normalize_name(text) or text, name=label or text, texts=(text,))
+    return Row(key=normalize_name(text) or text, name=text, texts=(text,))
 
 
 def _comparable(a: Value, b: Value | None) -> bool:

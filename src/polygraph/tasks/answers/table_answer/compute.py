@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygraph.tasks.answers.table_answer.cells import Column
@@ -80,7 +80,7 @@ def _one(
         return _aggregate(operators[0], reading, table, asked, chosen, rows)
     if len(operators) == 1:
         return _extreme(reading, table, asked, chosen, rows, operators[0])
-    if set(operators) in ({"count", "sum"},):  # how many in total
+    if set(operators) == {"count", "sum"}:  # how many in total
         return (
             _aggregate("sum", reading, table, asked, chosen, rows)
             if asked
@@ -89,11 +89,11 @@ def _one(
     return None
 
 
-def _label(table: TableView, row: int, but: Iterable[int] = ()) -> str:
+def _label(table: TableView, row: int) -> str:
     """Return the name of a row: its key, else its first text."""
     order = [table.key] if table.key >= 0 else []
     order += [c for c, column in enumerate(table.columns) if column.kind == "text"]
-    column = next((c for c in order if c not in set(but) and table.columns[c].cells[row]), -1)
+    column = next((c for c in order if table.columns[c].cells[row]), -1)
     return (
         f"{table.columns[column].name}: {table.columns[column].cells[row]}"
         if column >= 0

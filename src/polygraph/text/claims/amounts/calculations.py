@@ -4,8 +4,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations
 
-from polygraph.text.claims.amounts.rounding import TIMES_A_YEAR, is_hedged
-from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_year, numbers, shares, size
+from polygraph.text.claims.amounts.rounding import is_hedged
+from polygraph.text.claims.numbers import (
+    TIMES_A_YEAR,
+    FoundNumber,
+    found_numbers,
+    is_year,
+    numbers,
+    shares,
+    size,
+)
 from polygraph.text.claims.repeats import sentences
 
 _SUM = re.compile(
@@ -71,7 +79,7 @@ def is_share(found: FoundNumber, claim: str, shown: Iterable[str]) -> bool:
     hedged = is_hedged(found, claim)
     return any(
         abs(percent - found.number.value) <= (1.5 if hedged else 0.5 if found.number.is_word or
-        found.number.value == int(found.number.value) else 0.06)
+        found.number.value.is_integer() else 0.06)
         for text in shown
         for percent in _percents(text)
     )  # fmt: skip

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from math import floor, log10
+from math import floor, isinf, log10
 
-from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_year, size
+from polygraph.text.claims.numbers import TIMES_A_YEAR, FoundNumber, found_numbers, is_year, size
 
 _HEDGE = re.compile(
     r"\b(?:"
@@ -21,9 +21,6 @@ _AT_LEAST = re.compile(
     re.IGNORECASE,
 )
 """The same for numbers that are exceeded."""
-TIMES_A_YEAR = {
-    "year": 1, "month": 12, "week": 52, "day": 365, "h": 365 * 24, "min": 365 * 24 * 60, "s": 365 * 24 * 3600,
-}  # fmt: skip
 
 
 def is_hedged(found: FoundNumber, claim: str) -> bool:
@@ -65,7 +62,9 @@ def is_close(written: str, other: str, claim: str) -> bool:
 def _is_rounded(found: FoundNumber, claim: str, other: FoundNumber) -> bool:
     """Return whether a number is another one rounded: to its last digit that is not zero, if it says so."""
     value, exact = found.number.value, other.number.value
-    if value == 0 or is_year(other.number, other.written) or (exact == int(exact) and abs(exact) < 20):
+    if value == 0 or isinf(value) or isinf(exact):  # a number of hundreds of digits is infinite
+        return False
+    if is_year(other.number, other.written) or (exact.is_integer() and abs(exact) < 20):
         return False
     hedged = is_hedged(found, claim)
     digits = _significant_digits(value)

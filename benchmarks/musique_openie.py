@@ -55,7 +55,7 @@ def table(reports: Sequence[RetrievalReport]) -> list[str]:
     gaps = [differences(report) for report in reports]
     first = reports[0]
     rows = [
-        "| method | recall@5 | all@10 | mrr | recall@5, less naive | all@10, less naive | ms |",
+        "| method | recall@5 | all@10 | mrr | recall@5 minus naive | all@10 minus naive | ms per question |",
         "|---|---|---|---|---|---|---|",
     ]
     for each in sorted(first.methods, key=lambda m: (-m.scores.metrics[METRICS[0]].mean, m.name)):

@@ -48,8 +48,13 @@ def check_accounts(found, server):
         assert 0 <= gap <= late * max(getattr(e, kind) for e in server.log), kind
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(1, marks=pytest.mark.slow),
+        *(pytest.param(seed, marks=pytest.mark.deep) for seed in (2, 3, 4, 5)),
+    ],
+)
 def test_a_run_on_a_faulty_server_ends_with_every_window_accounted_for(seed, tmp_path, call, write_files):
     n = 50
     folder = days(write_files, tmp_path / "days", n)

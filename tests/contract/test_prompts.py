@@ -384,4 +384,4 @@ def test_a_long_text_is_read_in_linear_time(part):
     ):
         started = time.process_time()
         neutralize(text, FENCES["transcript"], n_items=9, headings=HEADINGS, records=True)
-        assert time.process_time() - started < 3
+        assert time.process_time() - started < 10

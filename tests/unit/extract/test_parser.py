@@ -481,7 +481,7 @@ def test_cost_grows_with_the_length_of_the_reply(piece):
     with contextlib.suppress(UnusableReply):
         parse_extraction(text)
     # A quadratic pass over so much text would take minutes.
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 10
 
 
 def test_predicates_keep_the_capitals_of_names():

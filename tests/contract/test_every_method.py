@@ -130,6 +130,7 @@ def test_every_method_keeps_a_smaller_budget_on_real_documents(budget, folders):
             assert not list(faults_of_retrieval(found, snapshot, max_tokens=budget)), name
 
 
+@pytest.mark.slow
 def test_a_broken_answer_is_reported_with_its_faults(folders):
     with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:
         snapshot = index.snapshot()
@@ -150,6 +151,7 @@ def test_a_broken_answer_is_reported_with_its_faults(folders):
         )
 
 
+@pytest.mark.slow
 def test_points_about_the_whole_collection_are_listed_and_results_of_steps_are_not(folders):
     question = "Which disputes keep coming back in the papers of the town?"
     with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:

@@ -214,6 +214,9 @@ class Connection:
         self.before_change: Callable[[], None] = _nothing
         # Layers that are built side by side change the store in turn.
         self._changing = threading.RLock()
+        # Since Python 3.12, two threads that run the same query at once can be given one prepared statement, and then
+        # each other's rows.
+        self._reading = threading.Lock()
         try:
             if schema is not None:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -283,16 +286,22 @@ class Connection:
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a query and return all its rows."""
         try:
-            return self._db.execute(query, parameters).fetchall()
+            with self._reading:
+                return self._db.execute(query, parameters).fetchall()
         except _UNREADABLE as error:
             raise explain_storage(error, self.folder) from error
 
     def iterate(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """Run a query and yield its rows one by one."""
         try:
-            # A chain has no `close`: that of a cursor fails if the rest is dropped after the database was closed, as
-            # when a build is stopped.
-            yield from chain(self._db.execute(query, parameters))
+            with self._reading:
+                found = self._db.execute(query, parameters)
+            while True:
+                with self._reading:
+                    row = next(found, None)
+                if row is None:
+                    return
+                yield row
         except _UNREADABLE as error:
             raise explain_storage(error, self.folder) from error
 

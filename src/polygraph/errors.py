@@ -24,8 +24,24 @@ PolygraphError
 Every message says what happened, the value seen, and the fix. Attributes hold the data.
 """
 
+import re
+import shlex
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+
+def quoted(argument: object) -> str:
+    """Return an argument as it must be typed into a shell, for the commands that messages name.
+
+    >>> quoted("handbook.index"), quoted("my files/handbook.index")
+    ('handbook.index', "'my files/handbook.index'")
+    """
+    text = str(argument)
+    if sys.platform != "win32":
+        return shlex.quote(text)
+    # Both shells there take double quotes, and one of them no other.
+    return f'"{text}"' if re.search(r"[\s&()';,=]", text) else text
 
 
 class PolygraphError(Exception):
@@ -65,7 +81,7 @@ class MissingLayer(UserError):
         layers = ", ".join(self.missing)
         super().__init__(
             f"{method} needs {layers}, which this index does not have (or has out of date). "
-            f"Add it with: polygraph index --index {index} --for {method}"
+            f"Add it with: polygraph index --index {quoted(index)} --for {method}"
         )
 
 

@@ -1,6 +1,5 @@
 """The demo: an index, three questions with three methods, and suggested next commands."""
 
-import shlex
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -13,6 +12,7 @@ from rich.text import Text
 from polygraph.cli.demo_questions import answered_questions
 from polygraph.cli.progress import Bars
 from polygraph.cli.render.answer import out, show_answer, warn
+from polygraph.errors import quoted
 from polygraph.records import Answer
 from polygraph.workspace.index import Index
 
@@ -74,12 +74,12 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
 
 
 def _next_steps(where: Path, question: str, sample: bool, offline: bool) -> None:
-    index = shlex.quote(str(where))
+    index = quoted(where)
     out.print()
     out.rule("next steps", align="left", style="dim")
     lines = [
-        ("compare the methods on one question", f"polygraph compare {shlex.quote(question)} --index {index}"),
-        ("see why each passage was found", f"polygraph explain {shlex.quote(question)} --index {index}"),
+        ("compare the methods on one question", f"polygraph compare {quoted(question)} --index {index}"),
+        ("see why each passage was found", f"polygraph explain {quoted(question)} --index {index}"),
         ("talk to it", f"polygraph chat --index {index}"),
     ]
     if sample:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polygraph.config import Settings, load_settings
-from polygraph.errors import PolygraphError
+from polygraph.errors import PolygraphError, quoted
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.store.connection import FILE_NAME
 
@@ -145,7 +145,7 @@ def _files(settings: Settings) -> Check:
             False,
             f"{join_list(list(found.damaged_layers.values()))}. Everything else is intact, so these files are "
             "rebuilt from the tables without the documents and without paying again",
-            f"polygraph index --index {folder}",
+            f"polygraph index --index {quoted(folder)}",
         )
     if found.replies is None:
         return Check("files of the index", False, replies, f"delete {folder / 'calls.sqlite'}")
@@ -154,7 +154,7 @@ def _files(settings: Settings) -> Check:
             "files of the index",
             None,
             "index.sqlite has no checksums: an earlier version wrote it, or a writer was stopped",
-            f"polygraph index --index {folder}",
+            f"polygraph index --index {quoted(folder)}",
         )
     return Check("files of the index", True, f"every page and file is as it was written; {replies}")
 
@@ -169,7 +169,10 @@ def _index(settings: Settings) -> Check:
     is_url = url_of(settings.index) or database_url_of(settings.index)
     if not is_url and not settings.index.exists():
         return Check(
-            "index", None, f"none at {settings.index}", f"polygraph index PATH --index {settings.index}"
+            "index",
+            None,
+            f"none at {settings.index}",
+            f"polygraph index PATH --index {quoted(settings.index)}",
         )
     try:
         with Index.open(
@@ -187,6 +190,6 @@ def _index(settings: Settings) -> Check:
             "index",
             None,
             f"{place} lacks {', '.join(missing)}",
-            f"polygraph index --index {place}",
+            f"polygraph index --index {quoted(place)}",
         )
     return Check("index", True, f"{place}: {count_noun(n_chunks, 'passage')}, every layer ready")

@@ -26,6 +26,7 @@ from polygraph.cli.options import (
     extractor_of,
     split_names,
 )
+from polygraph.errors import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -267,7 +268,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     }
     show.out.print(f"{opened.place}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}")
     if not_in_graph := show.not_in_graph(c):
-        show.out.print(f"{not_in_graph}; see: polygraph entities lost --index {opened.place}")
+        show.out.print(f"{not_in_graph}; see: polygraph entities lost --index {quoted(opened.place)}")
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
@@ -300,12 +301,10 @@ def _show_unread(unread: Sequence[tuple[str, str]], place: str) -> None:
         show.warn(f"not read: {paths[0]}{more}: {reason}")
     if len(unread) > min(len(common), _REASONS_SHOWN):
         total = count_noun(len(unread), "file")
-        show.warn(f"{total} not read; see: polygraph status --failed --index {place}")
+        show.warn(f"{total} not read; see: polygraph status --failed --index {quoted(place)}")
 
 
 def _show_estimate(found: Any, paths: list[str], place: str) -> None:
-    import shlex
-
     from polygraph.cli.render import answer as show
     from polygraph.text.prose import count_noun
 
@@ -347,4 +346,4 @@ def _show_estimate(found: Any, paths: list[str], place: str) -> None:
     else:
         show.out.print("indexing costs nothing", style="dim")
         return
-    show.out.print(f"with a cap: {shlex.join(command)} {cap}", soft_wrap=True)
+    show.out.print(f"with a cap: {' '.join(map(quoted, command))} {cap}", soft_wrap=True)

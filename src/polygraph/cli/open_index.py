@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polygraph.errors import IndexUnreadable
+from polygraph.errors import IndexUnreadable, quoted
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
@@ -49,7 +49,7 @@ def open_index(
     if url is None and not new and not place.is_file() and not has_index(place):
         name = place_of(place)
         raise IndexUnreadable(
-            f"there is no index at {name}. Make one with: polygraph index PATH --index {name}"
+            f"there is no index at {name}. Make one with: polygraph index PATH --index {quoted(name)}"
         )
     opened = _open(place, settings)
     if flags.get("batch") is not None and opened.models.chat is None:

@@ -10,7 +10,7 @@ import typer
 
 from polygraph.cli.open_index import local_folder, open_to_serve
 from polygraph.cli.options import CostOption, IndexesOption, OfflineOption, SpendOption, caps
-from polygraph.errors import BadInput, MissingExtra
+from polygraph.errors import BadInput, MissingExtra, quoted
 
 if TYPE_CHECKING:
     from polygraph.server.access.tokens import Tokens
@@ -131,10 +131,13 @@ def named_folders(given: list[str]) -> dict[str, Path]:
         name = before if sign else own_name
         if not re.fullmatch(r"[\w.-]{1,64}", name) or name.startswith("."):
             raise BadInput(
-                f"{name!r} cannot be the name of an index in addresses. Name it as in: --index papers={folder}"
+                f"{name!r} cannot be the name of an index in addresses. "
+                f"Name it as in: --index {quoted(f'papers={folder}')}"
             )
         if name in found:
-            raise BadInput(f"two indexes are named {name}. Name one as in: --index other={folder}")
+            raise BadInput(
+                f"two indexes are named {name}. Name one as in: --index {quoted(f'other={folder}')}"
+            )
         found[name] = folder
     return found
 

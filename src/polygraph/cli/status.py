@@ -7,7 +7,7 @@ import typer
 
 from polygraph.cli.open_index import local_folder, open_index, open_without_models
 from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
-from polygraph.errors import BadInput, IndexUnreadable
+from polygraph.errors import BadInput, IndexUnreadable, quoted
 
 app: typer.Typer = typer.Typer()
 
@@ -35,7 +35,7 @@ def methods(
     url = url_of(place)
     if url is None and index is not None and not place.is_dir():
         raise IndexUnreadable(
-            f"there is no index at {index}. Make one with: polygraph index PATH --index {index}"
+            f"there is no index at {index}. Make one with: polygraph index PATH --index {quoted(index)}"
         )
     if url is None:
         usage = catalogue.usage_by_method(calls_of(place))
@@ -326,17 +326,20 @@ def _show_notes(found: dict[str, Any]) -> None:
 
     waiting = sum(f["waiting"] for f in found["batches"])
     if waiting:
-        show.out.print(f"{waiting:,} requests wait in batch files; see: polygraph batch", style="yellow")
+        show.out.print(
+            f"{waiting:,} requests wait in batch files; see: polygraph batch --index {quoted(found['index'])}",
+            style="yellow",
+        )
     for note in found["notes"]:
         show.out.print(f"note: {note}", style="yellow")
     if not_in_graph := show.not_in_graph(found["counts"]):
         show.out.print(
-            f"{not_in_graph}; see: polygraph entities lost --index {found['index']}",
+            f"{not_in_graph}; see: polygraph entities lost --index {quoted(found['index'])}",
             style="yellow",
         )
     if n_unread := len(found["unread"]):
         were = "file was" if n_unread == 1 else "files were"
         show.out.print(
-            f"{n_unread} {were} not read; see: polygraph status --failed --index {found['index']}",
+            f"{n_unread} {were} not read; see: polygraph status --failed --index {quoted(found['index'])}",
             style="yellow",
         )

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 from typing import Any, Literal, TypeAlias
 
 from polygraph.config import Settings
-from polygraph.errors import BadInput, IndexMismatch
+from polygraph.errors import BadInput, IndexMismatch, quoted
 from polygraph.extract.llm import extractor as llm
 from polygraph.graph.cooccurrence import Pruning
 from polygraph.models import ChatModel, Models
@@ -150,7 +150,9 @@ def require_same_embedders(place: str, before: Manifest | None, models: Models) 
         IndexMismatch: if other embedders are in use; their vectors cannot be mixed with those of the index.
     """
     if before is None:
-        raise BadInput(f"the index at {place} is empty. Fill it with: polygraph index PATH --index {place}")
+        raise BadInput(
+            f"the index at {place} is empty. Fill it with: polygraph index PATH --index {quoted(place)}"
+        )
     used = (models.embedder.name, models.name_embedder.name)
     if used != (before.embedder, before.name_embedder):
         raise IndexMismatch(

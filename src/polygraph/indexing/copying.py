@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
+from polygraph.errors import BadInput, IndexUnreadable, StorageFailed, quoted
 from polygraph.indexing.estimate.reconcile import FILE_NAME as ESTIMATE
 from polygraph.indexing.progress import Progress, no_progress
 from polygraph.models.call_store import CALLS_FILE, CallStore, calls_exist, open_call_store
@@ -99,7 +99,7 @@ def copy_index(
         reader = stack.enter_context(closing(open_finished(source)))
         if reader.manifest() is None or write_in_progress(reader) is not None:
             raise IndexUnreadable(
-                f"the index at {name} is not finished. Finish it with: polygraph index --index {name}"
+                f"the index at {name} is not finished. Finish it with: polygraph index --index {quoted(name)}"
             )
         calls = stack.enter_context(_calls_to_read(source))
         open_target = _folder_target if database_of(target) is None else _database_target

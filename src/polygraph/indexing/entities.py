@@ -7,7 +7,7 @@ from typing import TypeVar
 from rapidfuzz import fuzz, process
 from rapidfuzz.utils import default_process
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 from polygraph.extract.resolution.constraints import EACH, parse_key
 from polygraph.extract.resolution.records import Merge, PairDecision
 from polygraph.indexing.written_evidence import as_written, texts_about
@@ -221,7 +221,7 @@ def require_graph(store: StoreReader) -> None:
     if "graph" not in store.layers():
         raise BadInput(
             f"the index at {store.place} has no graph, so there are no entities. "
-            f"Add it with: polygraph index --index {store.place}"
+            f"Add it with: polygraph index --index {quoted(store.place)}"
         )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from polygraph.config import Settings
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 from polygraph.indexing.build import build
 from polygraph.indexing.build_settings import choose_manifest
 from polygraph.indexing.documents import chunk_document
@@ -97,7 +97,7 @@ def _build_exported(
     elif written:
         notes.append(
             "the imported reports are not about the communities that were found again, and wait unused. "
-            f"Write new ones with: polygraph index --index {store.place}"
+            f"Write new ones with: polygraph index --index {quoted(store.place)}"
         )
     report.counts = count_records(store)
     for kind in ("entities", "relations", "communities"):
@@ -144,7 +144,7 @@ def _differences(place: str, graph: SourceGraph, report: BuildReport) -> list[st
             f"{graph.counts['reports']} reports were not taken over: they are about communities that "
             f"{graph.program} found, and those of this index are computed from the rows. "
             "Reports made of sentences stand in their place; with a chat model, have it write them: polygraph "
-            f"index --index {place}"
+            f"index --index {quoted(place)}"
         )
     return found
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polygraph.config import Settings
-from polygraph.errors import BadInput, IndexMismatch
+from polygraph.errors import BadInput, IndexMismatch, quoted
 from polygraph.execution.protocol import Executor
 from polygraph.extract.llm import extractor as llm
 from polygraph.indexing.build import build
@@ -361,7 +361,7 @@ class IndexWriter:
         if not (is_compact and is_gone):
             report.notes.append(
                 "another process is still reading the former state, so the files with the ending -wal may hold "
-                f"removed text. When it has ended, run: polygraph remove --forget --index {store.place}"
+                f"removed text. When it has ended, run: polygraph remove --forget --index {quoted(store.place)}"
             )
 
     def _reply_keys(self, manifest: Manifest, windows: Sequence[str]) -> set[str]:

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from polygraph.errors import quoted
 from polygraph.indexing.lost_relations import (
     count_lost_relations,
     count_merging_relations,
@@ -73,6 +74,6 @@ def _notes(store: StoreReader) -> list[str]:
         return store.notes()
     return [
         "the last change is not finished, and questions are answered from the state before it. Go on with the "
-        f"same command, or with: polygraph index --index {store.place}",
+        f"same command, or with: polygraph index --index {quoted(store.place)}",
         *store.notes(),
     ]

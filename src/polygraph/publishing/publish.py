@@ -21,7 +21,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
+from polygraph.errors import BadInput, IndexUnreadable, StorageFailed, quoted
 from polygraph.publishing.blocks import blocks, sha256
 from polygraph.publishing.cache import VersionCache
 from polygraph.publishing.manifest import (
@@ -201,7 +201,8 @@ def _finished_files(folder: Path, scratch: Path) -> list[tuple[str, Path]]:
         manifest = store.manifest()
         if manifest is None or write_in_progress(store) is not None:
             raise IndexUnreadable(
-                f"the index at {store.place} is not finished. Finish it with: polygraph index --index {store.place}"
+                f"the index at {store.place} is not finished. Finish it with: polygraph index "
+                f"--index {quoted(store.place)}"
             )
         layers = up_to_date(store, manifest)
         tables = copy_to_file(store, scratch)
@@ -212,7 +213,7 @@ def _finished_files(folder: Path, scratch: Path) -> list[tuple[str, Path]]:
             store.fetch_files(place)
             if problem := damage(place, thorough=True):
                 raise IndexUnreadable(
-                    f"{problem}. Build it again with: polygraph index --index {store.place}"
+                    f"{problem}. Build it again with: polygraph index --index {quoted(store.place)}"
                 )
             found += [
                 (file.relative_to(folder).as_posix(), file)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from polygraph.errors import IndexUnreadable, StorageFailed
+from polygraph.errors import IndexUnreadable, StorageFailed, quoted
 from polygraph.publishing.cache import PinnedVersion, VersionCache
 from polygraph.publishing.fetch import fetch
 from polygraph.publishing.manifest import MAX_POINTER_BYTES, POINTER, Pointer
@@ -112,7 +112,7 @@ class PublishedIndex:
             except FileNotFoundError:
                 raise IndexUnreadable(
                     f"nothing is published at {self.url}. Publish an index with: "
-                    f"polygraph publish {self.url} --index DIR"
+                    f"polygraph publish {quoted(self.url)} --index DIR"
                 ) from None
             found = self._cache.pin(pointer.current)
             if found is None:
@@ -127,7 +127,7 @@ class PublishedIndex:
                 return found
         raise IndexUnreadable(
             f"the version that {self.url} names is not there. Publish the index again with: "
-            f"polygraph publish {self.url} --index DIR"
+            f"polygraph publish {quoted(self.url)} --index DIR"
         )
 
     @contextmanager

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from polygraph.errors import IndexUnreadable, StorageFailed
+from polygraph.errors import IndexUnreadable, StorageFailed, quoted
 from polygraph.store.shared_file import LockedConnection
 from polygraph.store.sql import Row, in_order
 
@@ -121,7 +121,7 @@ def unreadable(folder: Path, why: str) -> IndexUnreadable:
     return IndexUnreadable(
         f"{folder / FILE_NAME} {why}; {_saved(folder)}. Build it again in another folder with: polygraph index PATH "
         "--index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already paid for). See what can be "
-        f"saved with: polygraph doctor --index {folder}"
+        f"saved with: polygraph doctor --index {quoted(folder)}"
     )
 
 

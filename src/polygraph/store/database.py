@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal
 
-from polygraph.errors import IndexUnreadable
+from polygraph.errors import IndexUnreadable, quoted
 from polygraph.store import documents, extractions, graph_tables, report_tables, shared_texts
 from polygraph.store.atomic_files import damage, sync
 from polygraph.store.connection import FILE_NAME, Connection, explain_storage, unreadable
@@ -66,7 +66,7 @@ class SqliteStore(IndexTables):
         path = folder / file
         if mode == "read" and not path.is_file():
             raise IndexUnreadable(
-                f"there is no index at {folder}. Make one with: polygraph index PATH --index {folder}"
+                f"there is no index at {folder}. Make one with: polygraph index PATH --index {quoted(folder)}"
             )
         self._path, self._is_writer, self._has_sums = path, mode == "write", False
         if self._is_writer:
@@ -106,7 +106,7 @@ class SqliteStore(IndexTables):
         except SumsDamaged:
             raise IndexUnreadable(
                 f"the checksums of the index, {sums_file(self._path)}, are damaged. Delete this file; it is written "
-                f"again by: polygraph index --index {self.folder}"
+                f"again by: polygraph index --index {quoted(self.folder)}"
             ) from None
         except OSError as error:
             raise explain_storage(error, self.folder) from error

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.arrays import distinct
-from polygraph.errors import IndexMismatch, IndexUnreadable
+from polygraph.errors import IndexMismatch, IndexUnreadable, quoted
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
 from polygraph.graph.pagerank import EdgeKind, Network
@@ -88,7 +88,7 @@ class Snapshot:
         manifest = self.store.manifest()
         if manifest is None:
             raise IndexUnreadable(
-                f"the index at {self.place} is empty. Fill it with: polygraph index PATH --index {self.place}"
+                f"the index at {self.place} is empty. Fill it with: polygraph index PATH --index {quoted(self.place)}"
             )
         self.manifest = manifest
         self.versions = up_to_date(self.store, manifest)
@@ -132,7 +132,7 @@ class Snapshot:
             raise IndexMismatch(
                 f"the index at {self.place} holds vectors of {self.manifest.embedder} "
                 f"({self.manifest.dimension} dimensions), and the embedder in use is {name} ({dimension}). Use the "
-                f"former (setting `embedder`), or embed again with: polygraph index --index {self.place}"
+                f"former (setting `embedder`), or embed again with: polygraph index --index {quoted(self.place)}"
             )
 
     def check_name_embedder(self, name: str) -> None:
@@ -145,7 +145,7 @@ class Snapshot:
             raise IndexMismatch(
                 f"the index at {self.place} holds entity vectors of {self.manifest.name_embedder}, and the "
                 f"embedder in use is {name}. Use the former (setting `name_embedder`), or embed again with: "
-                f"polygraph index --index {self.place}"
+                f"polygraph index --index {quoted(self.place)}"
             )
 
     # --- filter -------------------------------------------------------------------------------------
@@ -755,7 +755,7 @@ def _intact(store: StoreReader, folder: Path, layer: str, place: str) -> Path:
     # Checked once for each layer, at its first use: a damaged file must not give a wrong answer.
     if problem := damage(folder, thorough=True):
         raise IndexUnreadable(
-            f"the layer {layer} is damaged: {problem}. Build it again with: polygraph index --index {place}"
+            f"the layer {layer} is damaged: {problem}. Build it again with: polygraph index --index {quoted(place)}"
         )
     return folder
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 from polygraph.records import digest
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ class GraphMap:
     def __init__(self, snapshot: Snapshot) -> None:
         if "graph" not in snapshot.layers:
             raise BadInput(
-                f"the index at {snapshot.place} has no graph. Build it with: polygraph index --index {snapshot.place}"
+                f"the index at {snapshot.place} has no graph. Build it with: polygraph index "
+                f"--index {quoted(snapshot.place)}"
             )
         self._snapshot = snapshot
         self.graph: Graph = snapshot.graph

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from polygraph.errors import BadInput, IndexUnreadable
+from polygraph.errors import BadInput, IndexUnreadable, quoted
 from polygraph.indexing.progress import no_progress
 from polygraph.retrieve.stream import Event, stream_answer, stream_answer_async
 from polygraph.workspace.places import (
@@ -147,6 +147,8 @@ class Index:
             models = open_models(settings, calls if published or can_keep_calls(calls) else None, before)
         opened = cls(path, settings, models, published)
         opened._new_folders = new
+        if models.calls.batch is not None:
+            models.calls.batch.index = opened.place
         return opened
 
     def close(self) -> None:
@@ -238,7 +240,7 @@ class Index:
         stream = read_sources(sources) if sources is not None else None
         if not paths and not has_index(self.folder):
             raise IndexUnreadable(
-                f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
+                f"there is no index at {self.place}. Make one with: polygraph index PATH --index {quoted(self.place)}"
             )
         # Before the first thread gets a heap of its own.
         limit_arenas()

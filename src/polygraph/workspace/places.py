@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
@@ -44,7 +44,9 @@ def folder_to_fill(target: str | Path, settings: Settings) -> Path:
 
     folder = database_folder(target, settings)
     if folder is None and (url := url_of(target)):
-        raise BadInput(f"{url} is object storage, where an index is published with: polygraph publish {url}")
+        raise BadInput(
+            f"{url} is object storage, where an index is published with: polygraph publish {quoted(url)}"
+        )
     return folder or Path(target)
 
 
@@ -97,5 +99,5 @@ def refusal_to_write(url: str) -> BadInput:
     """Return the error of changing a published index."""
     return BadInput(
         f"{url} is a published index, which is only read. Change the index that it was published from, then publish "
-        f"that again with: polygraph publish {url} --index DIR"
+        f"that again with: polygraph publish {quoted(url)} --index DIR"
     )

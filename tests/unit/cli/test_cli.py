@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -56,6 +57,19 @@ def fails(ended, *parts, code=2):
 
 
 # --- what users can mend: exit code 2 and one sentence ------------------------------------------------
+
+
+def test_a_command_in_a_message_can_be_pasted_whatever_the_folder_is_called(built, call, tmp_path):
+    index, study = tmp_path / "Bob's papers (new)", tmp_path / "a study"
+    for failing in (("ask", QUESTION), ("status",), ("export", "--output", "e")):
+        ended = call(*failing, "--index", index)
+        assert shlex.split(ended.sentence.rpartition("with: ")[2])[-2:] == ["--index", str(index)]
+    built.rename(index)
+    ended = call("ask", QUESTION, "--index", index, "-m", "hipporag")
+    hint = shlex.split(ended.sentence.rpartition("with: ")[2])
+    assert hint == ["polygraph", "index", "--index", str(index), "--for", "hipporag"]
+    ended = call("eval", "report", "--index", index, "--output", study)
+    assert shlex.split(ended.sentence.rpartition("with: ")[2])[-2:] == ["--output", str(study)]
 
 
 def test_a_missing_folder_is_named(call, index, tmp_path):

@@ -7,6 +7,7 @@ import typer
 
 from polygraph.cli.evaluation.options import METHODS
 from polygraph.cli.options import JsonOption
+from polygraph.errors import quoted
 
 if TYPE_CHECKING:
     from polygraph.evaluate.datasets.catalogue import ConversionResult
@@ -69,13 +70,10 @@ def convert(
 
 def _next_commands(found: "ConversionResult") -> list[str]:
     """Return the commands to index the corpus and measure methods: retrieval, or answers if it has no gold."""
-    import shlex
-
     if not found.documents:
         return []
     corpus, asked, index, study = (
-        shlex.quote(str(found.folder / name))
-        for name in ("corpus.jsonl", "questions.jsonl", "index", "study")
+        quoted(found.folder / name) for name in ("corpus.jsonl", "questions.jsonl", "index", "study")
     )
     per_document = f" --per-document {corpus}" if found.per_document else ""
     commands = [] if found.per_document else [f"polygraph index {corpus} --for {METHODS} --index {index}"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from polygraph.cli.options import CostOption, IndexOption, JsonOption, SpendOption, caps, split_names
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 
 if TYPE_CHECKING:
     from polygraph.evaluate.questions.file import Question
@@ -135,8 +135,8 @@ def _form_of(data: Path) -> "ReaderForm":
     if form == "graft":
         return "graft"
     raise BadInput(
-        f"{data} does not say which form its rows have. Make rows with: polygraph finetune data --output {data}; or "
-        "name the form with --form raft"
+        f"{data} does not say which form its rows have. Make rows with: polygraph finetune data "
+        f"--output {quoted(data)}; or name the form with --form raft"
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from polygraph.cli.options import JsonOption, split_names
+from polygraph.errors import quoted
 
 if TYPE_CHECKING:
     from polygraph.finetune.training.checkpoint import Measurement
@@ -181,6 +182,6 @@ def _show_trained(found: "Trained", as_json: bool) -> None:
     show.out.print(f"written to {found.folder}", soft_wrap=True)
     if found.gguf is not None:
         show.out.print(
-            f"use it with a gguf: model: polygraph ask --adapter {found.folder} ...",
+            f"use it with a gguf: model: polygraph ask --adapter {quoted(found.folder)} ...",
             soft_wrap=True,
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import MadeWith, StudyAnswer, instance_of, method_of
 from polygraph.evaluate.runs.made_with import Describe, describe_answerer, differences
@@ -159,7 +159,7 @@ def require_comparable(study: StudyFolder, answers: Sequence[StudyAnswer]) -> No
         raise BadInput(
             f"the answers of the study at {study.path} cannot be compared, because they were made differently "
             f"({'; '.join(found)}). Answer again what differs with: polygraph eval answers --again -m METHOD,METHOD "
-            f"--output {study.path}; or start another study"
+            f"--output {quoted(study.path)}; or start another study"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from polygraph.errors import BadInput, WorkFailed
+from polygraph.errors import BadInput, WorkFailed, quoted
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.judges import ChatListwiseJudge, ChatPairJudge
 from polygraph.evaluate.judging.length_alignment import ATTEMPTS, TOLERANCE, AlignedPair
@@ -403,7 +403,7 @@ class Experiment:
             raise BadInput(
                 f"the study at {self.folder.path} has answers of {count_noun(len(chosen) - len(missing), 'method')} to "
                 "every question, and two are needed. Get them with: polygraph eval answers -m METHOD,METHOD --output "
-                f"{self.folder.path}"
+                f"{quoted(self.folder.path)}"
             )
         require_comparable(self.folder, [a for a in listed if a.method in chosen])
         by_trial = [{a.key: a for a in listed if a.trial == trial} for trial in range(trials)]
@@ -411,7 +411,7 @@ class Experiment:
             raise BadInput(
                 f"the study at {self.folder.path} has no answers of their own for each of {trials} trials. Get them "
                 f"with: polygraph eval answers --new-answers --trials {trials} -m {','.join(chosen)} --output "
-                f"{self.folder.path}"
+                f"{quoted(self.folder.path)}"
             )
         return questions, by_trial, chosen
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polygraph.errors import BadInput, StorageFailed
+from polygraph.errors import BadInput, StorageFailed, quoted
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import AlignedPair
 from polygraph.evaluate.judging.pairwise import HUMAN_PROTOCOL
@@ -143,8 +143,8 @@ def read_ratings(study: StudyFolder, file: Path, rater: str) -> Ratings:
     key = {str(row.get("item")): row for row in study.lines(KEY)}
     if not key:
         raise BadInput(
-            f"the study at {study.path} has no sheets. Write one with: polygraph eval sheet --output {study.path} "
-            "--sheet FILE.csv"
+            f"the study at {study.path} has no sheets. Write one with: polygraph eval sheet "
+            f"--output {quoted(study.path)} --sheet FILE.csv"
         )
     found: dict[str, Judgement] = {}
     problems, blank = [], 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from polygraph.errors import BadInput, StorageFailed
+from polygraph.errors import BadInput, StorageFailed, quoted
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import AlignedPair, AlignmentStatus
 from polygraph.evaluate.questions.file import Question, question_line, read_questions
@@ -163,7 +163,7 @@ class StudyFolder:
         if not self.has_questions:
             raise BadInput(
                 f"the study at {self.path} has no questions. Generate some with: polygraph eval questions "
-                f"--output {self.path}, or use your own with --questions FILE.jsonl"
+                f"--output {quoted(self.path)}, or use your own with --questions FILE.jsonl"
             )
         return read_questions(self.file("questions"))
 
@@ -293,7 +293,7 @@ def open_study(path: Path) -> StudyFolder:
     if not (path / MANIFEST).is_file():
         raise BadInput(
             f"there is no study at {path}. Name one with --output, or start it with: polygraph eval questions "
-            f"--output {path}"
+            f"--output {quoted(path)}"
         )
     return StudyFolder(path)
 

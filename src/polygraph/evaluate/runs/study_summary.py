@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 from polygraph.evaluate.judging.judge_agreement import judge_agreement
 from polygraph.evaluate.judging.pairwise import HUMAN_PROTOCOL
 from polygraph.evaluate.metrics.answer_scores import BertScoreMode, correctness, score_answers
@@ -40,7 +40,7 @@ def report_of_study(
     if not answers:
         raise BadInput(
             f"the study at {study.path} has no answers to report on. Get some with: polygraph eval answers "
-            f"-m METHOD,METHOD --output {study.path}"
+            f"-m METHOD,METHOD --output {quoted(study.path)}"
         )
     every_answer = study.answers(all_trials=True)
     require_comparable(study, every_answer)

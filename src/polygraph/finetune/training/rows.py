@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 from polygraph.records import ReaderForm
 
 TRAIN_FILE, HELD_OUT_FILE = "train.jsonl", "held-out.jsonl"
@@ -46,14 +46,14 @@ def read_rows(folder: Path) -> RowFiles:
     """
     if not (folder / TRAIN_FILE).is_file():
         raise BadInput(
-            f"{folder} has no {TRAIN_FILE}. Make rows with: polygraph finetune data --output {folder}"
+            f"{folder} has no {TRAIN_FILE}. Make rows with: polygraph finetune data --output {quoted(folder)}"
         )
     sha = hashlib.sha256()
     train = _read(folder / TRAIN_FILE, sha)
     held_out = _read(folder / HELD_OUT_FILE, sha) if (folder / HELD_OUT_FILE).is_file() else ()
     if not train:
         raise BadInput(
-            f"{folder / TRAIN_FILE} has no rows. Make them with: polygraph finetune data --output {folder}"
+            f"{folder / TRAIN_FILE} has no rows. Make them with: polygraph finetune data --output {quoted(folder)}"
         )
     return RowFiles(train=train, held_out=held_out, sha256=sha.hexdigest())
 

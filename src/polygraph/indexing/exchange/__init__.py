@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from polygraph.errors import BadInput, IndexUnreadable
+from polygraph.errors import BadInput, IndexUnreadable, quoted
 from polygraph.indexing.exchange.exporters.graphml import export_graphml
 from polygraph.indexing.exchange.exporters.jsonl import export_jsonl
 from polygraph.indexing.exchange.exporters.neo4j import export_neo4j
@@ -45,11 +45,11 @@ def export(store: StoreReader, output: Path, format: str = "jsonl") -> dict[str,
     manifest = store.manifest()
     if manifest is None:
         raise IndexUnreadable(
-            f"the index at {store.place} is empty. Fill it with: polygraph index PATH --index {store.place}"
+            f"the index at {store.place} is empty. Fill it with: polygraph index PATH --index {quoted(store.place)}"
         )
     if format in ("graphml", "neo4j") and "graph" not in finished_layers(store, manifest):
         raise BadInput(
             f"{format} needs the graph, which the index at {store.place} does not have up to date. Build it with: "
-            f"polygraph index --index {store.place}"
+            f"polygraph index --index {quoted(store.place)}"
         )
     return FORMATS[format](store, manifest, output)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, NoReturn, Protocol, runtime_checkable
 
-from polygraph.errors import BadInput, BudgetReached, RequestsWaiting, StorageFailed, UnusableReply
+from polygraph.errors import BadInput, BudgetReached, RequestsWaiting, StorageFailed, UnusableReply, quoted
 from polygraph.models.batch.lines import (
     ReplyLine,
     listing_line,
@@ -166,6 +166,8 @@ class Batch:
                 f"--batch {options.folder} is a file. Name a folder, which is created if it does not exist"
             )
         self.options = options
+        self.index = ""
+        """What messages call the index that the calls belong to; empty for the default one."""
         self._folder = options.folder.resolve()
         self._calls = store
         self._store = BatchStore(store)
@@ -361,7 +363,7 @@ class Batch:
         resume = "Put the replies there, in files of any name, and run the same command again"
         before = self._file_names(Path(file) for file in current.earlier.values())
         if not n:
-            again = "polygraph batch --again"
+            again = f"polygraph batch --again{f' --index {quoted(self.index)}' if self.index else ''}"
             return f"{total} {before}. {resume}; or, if there will be none, write the requests again with: {again}"
         size = f"about {sum(d.row.prompt_tokens for d in current.drafted.values()):,} input tokens"
         costs = [d.cost for d in current.drafted.values()]

@@ -12,7 +12,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 
-from polygraph.errors import IndexUnreadable
+from polygraph.errors import IndexUnreadable, quoted
 from polygraph.store.atomic_files import damage, sync
 from polygraph.store.postgres.connection import PostgresConnection
 
@@ -73,7 +73,7 @@ class LayerFiles:
             if problem := damage(temporary, thorough=True):
                 raise IndexUnreadable(
                     f"the files of the layer {folder.name} in {self._db.url.shown} are damaged: {problem}. Build the "
-                    f"layer again with: polygraph index --index {self._db.url.shown}"
+                    f"layer again with: polygraph index --index {quoted(self._db.url.shown)}"
                 )
             if damage(folder):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from polygraph.errors import IndexLocked, IndexUnreadable
+from polygraph.errors import IndexLocked, IndexUnreadable, quoted
 from polygraph.postgresql import DatabaseUrl, database_errors_explained, driver, known_version, migrate
 from polygraph.store.atomic_files import damage
 from polygraph.store.layer_folders import folder_of
@@ -87,7 +87,8 @@ class PostgresStore(IndexTables):
             with database_errors_explained(self.place):
                 if not known_version(self.connection.raw, COMPONENT, len(MIGRATIONS)):
                     raise IndexUnreadable(
-                        f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
+                        f"there is no index at {self.place}. Make one with: polygraph index PATH "
+                        f"--index {quoted(self.place)}"
                     )
             ((saved,),) = self.connection.rows("SELECT saved FROM finished_state")
             if state == "saved" and saved is None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 from polygraph.evaluate.questions.extractive import sentence_questions
 from polygraph.finetune.data.gold_questions import resolve_questions
 from polygraph.finetune.data.quotes import document_text, sentences
@@ -80,7 +80,7 @@ def graph_questions(index: Snapshot, *, n: int, seed: int, max_oracles: int) -> 
     if not {"graph", "mentions"} <= index.layers:
         raise BadInput(
             f"the index at {index.place} has no graph to make questions from. Build it with: polygraph index --index "
-            f"{index.place}, or give questions with gold: --questions FILE.jsonl"
+            f"{quoted(index.place)}, or give questions with gold: --questions FILE.jsonl"
         )
     stated = list(_stated(index, np.random.default_rng([seed, 2]), _SAMPLES * n))
     by_kind: dict[str, list[TrainingQuestion]] = {kind: [] for kind in KINDS}

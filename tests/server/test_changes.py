@@ -1,7 +1,11 @@
 """Several indexes, and an index that changes while it is asked."""
 
+import os
 import threading
 import time
+from functools import partial
+
+import pytest
 
 from polygraph.config import Settings
 from polygraph.testing import hashed_models, scripted_chat
@@ -51,6 +55,42 @@ def test_an_index_that_does_not_exist_yet_is_empty_and_asking_says_so(tmp_path):
         build_there.add(tmp_path / "mill.txt")
         assert documents(client, "new") == 1
         assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize("options", [(), ("--read-only",)])
+def test_a_name_without_an_index_is_noted_at_the_start(options, call, papers, tmp_path, monkeypatch):
+    monkeypatch.setattr("polygraph.server.run.serve", lambda app, settings, on_start: on_start(8321))
+    assert call("index", papers, "--index", "old.index", "--for", "bm25").code == 0
+    ended = call("serve", "--index", "old.index", "--index", "new=my new.index", *options)
+    assert ended.code == 0
+    (note,) = (line for line in ended.err.splitlines() if line.startswith("note: "))
+    assert note.startswith("note: there is no index at my new.index. ")
+    assert "polygraph index PATH --index 'my new.index'" in note
+    assert ("document that is added" in note) is not bool(options)
+
+
+def test_an_empty_file_is_no_index_yet_and_takes_documents(tmp_path, call):
+    index = Index.open(tmp_path / "new", settings=Settings(), models=hashed_models())
+    (tmp_path / "new").mkdir(exist_ok=True)
+    (tmp_path / "new" / "index.sqlite").touch()
+    with serving({"new": index}) as running, running.client() as client:
+        refused = client.post("/api/v1/indexes/new/ask", json={"question": "Who?"})
+        assert (refused.status_code, refused.json()["title"]) == (409, "No documents")
+        assert "there is no index at new. Make one" in call("ask", "Who?", "--index", "new").sentence
+        (tmp_path / "mill.txt").write_text(NOTE)
+        another(index).add(tmp_path / "mill.txt")
+        assert documents(client, "new") == 1
+
+
+def test_a_question_says_what_is_wrong_with_tables_that_were_overwritten_while_they_were_open(tmp_path):
+    with serving({"papers": build(tmp_path / "papers")}) as running, running.client() as client:
+        ask = partial(client.post, "/api/v1/indexes/papers/ask")
+        assert ask(json={"question": "Who built the Skerry Light?", "method": "bm25"}).status_code == 200
+        # In place, as a copy of a backup does it; pages that were read are kept.
+        os.truncate(tmp_path / "papers" / "index.sqlite", 20_000)
+        refused = ask(json={"question": "What did Halcyon strike?", "method": "hipporag"})
+        assert (refused.status_code, refused.json()["type"]) == (503, "urn:polygraph:index-unreadable")
+        assert "polygraph doctor --index" in refused.json()["detail"]
 
 
 def test_what_another_process_wrote_is_seen_by_the_next_request(tmp_path):

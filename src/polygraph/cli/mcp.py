@@ -41,7 +41,9 @@ def mcp(
         if write and (url := url_of(folder)):
             raise refusal_to_write(url)
     opened = {
-        name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
+        name: open_to_serve(
+            folder, settings.threads, write, **caps(max_cost, max_spend_tokens, None, offline)
+        )
         for name, folder in folders.items()
     }
     state = ServerState(settings, Tokens([]), ServedIndexes(opened))

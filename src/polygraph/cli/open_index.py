@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polygraph.errors import IndexUnreadable, quoted
+from polygraph.errors import quoted
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
@@ -35,6 +35,7 @@ def open_index(
     """
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
+    from polygraph.store.connection import no_index
     from polygraph.store.open_store import has_index
     from polygraph.store.postgres.folder import place_of
     from polygraph.workspace.places import refusal_to_write, refuse_own_folder
@@ -47,10 +48,7 @@ def open_index(
     # Checked before the models are opened, which would create the folder.
     refuse_own_folder(place, documents)
     if url is None and not new and not place.is_file() and not has_index(place):
-        name = place_of(place)
-        raise IndexUnreadable(
-            f"there is no index at {name}. Make one with: polygraph index PATH --index {quoted(name)}"
-        )
+        raise no_index(place_of(place))
     opened = _open(place, settings)
     if flags.get("batch") is not None and opened.models.chat is None:
         print(
@@ -76,21 +74,36 @@ def local_folder(place: Path, settings: "Settings") -> Path:
     return database_folder(place, settings) or place
 
 
-def open_to_serve(folder: Path, threads: int, **flags: Any) -> "Index":
-    """Open an index for many questions at once; it need not exist yet.
+def open_to_serve(folder: Path, threads: int, write: bool, **flags: Any) -> "Index":
+    """Open an index for many questions at once; it need not exist yet, which a note says.
 
     Args:
         folder: of the index.
         threads: questions at once; as many calls of an endpoint, unless the settings name a number.
+        write: whether documents can be added.
         flags: settings by name.
     """
     from polygraph.config import load_settings
     from polygraph.models.open import uses_endpoint
+    from polygraph.publishing.object_store import url_of
+    from polygraph.store.open_store import is_begun
+    from polygraph.store.postgres.folder import place_of
 
     settings = load_settings(flags)
     if uses_endpoint(settings) and "concurrency" not in settings.model_fields_set:
         settings = settings.model_copy(update={"concurrency": threads})
-    return _open(folder, settings)
+    opened = _open(folder, settings)
+    if url_of(folder) is None and not is_begun(folder):
+        name, first = (
+            place_of(folder),
+            "The first document that is added makes it, or" if write else "Make one with",
+        )
+        print(
+            f"note: there is no index at {name}. {first}: polygraph index PATH --index {quoted(name)}. "
+            "Name another one with --index",
+            file=sys.stderr,
+        )
+    return opened
 
 
 def _open(place: Path, settings: "Settings") -> "Index":

@@ -80,7 +80,9 @@ def serve(
     accepted, made = _tokens(tokens, settings)
     show_log()
     opened = {
-        name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
+        name: open_to_serve(
+            folder, settings.threads, settings.write, **caps(max_cost, max_spend_tokens, None, offline)
+        )
         for name, folder in folders.items()
     }
     application = create_app(opened, accepted, settings)

@@ -7,7 +7,7 @@ import typer
 
 from polygraph.cli.open_index import local_folder, open_index, open_without_models
 from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
-from polygraph.errors import BadInput, IndexUnreadable, quoted
+from polygraph.errors import BadInput, quoted
 
 app: typer.Typer = typer.Typer()
 
@@ -26,6 +26,7 @@ def methods(
     from polygraph.cli.render import methods as catalogue
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
+    from polygraph.store.connection import no_index
     from polygraph.store.open_store import calls_of
     from polygraph.workspace.json_views import methods_json
 
@@ -34,9 +35,7 @@ def methods(
     place = local_folder(index or settings.index, settings)
     url = url_of(place)
     if url is None and index is not None and not place.is_dir():
-        raise IndexUnreadable(
-            f"there is no index at {index}. Make one with: polygraph index PATH --index {quoted(index)}"
-        )
+        raise no_index(index)
     if url is None:
         usage = catalogue.usage_by_method(calls_of(place))
     else:

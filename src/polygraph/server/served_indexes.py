@@ -16,7 +16,7 @@ from polygraph.errors import BadInput, PolygraphError
 from polygraph.memory import trim_heap
 from polygraph.records import Answer, Retrieval
 from polygraph.server.problems import NoDocuments, unknown
-from polygraph.store.open_store import has_index
+from polygraph.store.open_store import is_begun
 from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.index import Index
 
@@ -149,7 +149,7 @@ class ServedIndex:
             now = self.index.stamp()
             current = self._current
             if current is None or self._is_outdated(current, now):
-                if not has_index(self.folder):
+                if not is_begun(self.folder):
                     raise NoDocuments(f"the index {self.name} has no documents yet. Add some, then ask")
                 opened = _Shared(self.index.open_snapshot(), now)
                 self._current = opened

@@ -21,8 +21,6 @@ BUSY_TIMEOUT_S = 30.0
 """How long a statement waits for another process's lock."""
 _KEYS = 500
 """Keys that are looked up by one statement."""
-_MAPPED_BYTES = 1 << 26
-"""Bytes of a file that are mapped into memory where it is read: what is read for the first time costs a third less."""
 PIECE_BYTES = 1 << 16
 """Bytes of a long value that are read at once."""
 _UNREADABLE = (sqlite3.Error, UnicodeError)
@@ -114,6 +112,13 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
     if "locked" in text:
         return StorageFailed(f"{folder} is locked by another program. Wait until it ends and try again.")
     return StorageFailed(f"{folder}: {error}")
+
+
+def no_index(place: Path | str) -> IndexUnreadable:
+    """Return the error for a place without an index."""
+    return IndexUnreadable(
+        f"there is no index at {place}. Make one with: polygraph index PATH --index {quoted(place)}"
+    )
 
 
 def unreadable(folder: Path, why: str) -> IndexUnreadable:
@@ -227,7 +232,7 @@ class Connection:
                 self._db.executescript(f"BEGIN; {schema} COMMIT;")
             else:
                 self._db = connect_to_read(path)
-                self._db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+                # Never mapped: a file that is overwritten in place would end the process (SIGBUS).
                 self._db.execute("PRAGMA query_only = 1")
                 self._db.execute("BEGIN")
         except (OSError, *_UNREADABLE) as error:

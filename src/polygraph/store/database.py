@@ -12,7 +12,7 @@ from typing import Literal
 from polygraph.errors import IndexUnreadable, quoted
 from polygraph.store import documents, extractions, graph_tables, report_tables, shared_texts
 from polygraph.store.atomic_files import damage, sync
-from polygraph.store.connection import FILE_NAME, Connection, explain_storage, unreadable
+from polygraph.store.connection import FILE_NAME, Connection, explain_storage, no_index, unreadable
 from polygraph.store.page_sums import (
     SumsDamaged,
     drop_sums,
@@ -65,9 +65,7 @@ class SqliteStore(IndexTables):
         self.folder, self.place = folder, str(folder)
         path = folder / file
         if mode == "read" and not path.is_file():
-            raise IndexUnreadable(
-                f"there is no index at {folder}. Make one with: polygraph index PATH --index {quoted(folder)}"
-            )
+            raise no_index(folder)
         self._path, self._is_writer, self._has_sums = path, mode == "write", False
         if self._is_writer:
             self._check_before_writing()
@@ -77,7 +75,9 @@ class SqliteStore(IndexTables):
             self.connection.before_change = self._before_change
         if mode == "read":
             try:
-                # The first query fixes the state that this reader sees, and fails if there are no tables.
+                # The first query fixes the state that this reader sees. Without tables, nothing was lost.
+                if not self.connection.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
+                    raise no_index(folder)
                 self.connection.rows("SELECT count(*) FROM layers")
                 self._require_intact()
             except BaseException:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from polygraph.errors import BadInput, IndexUnreadable, quoted
+from polygraph.errors import BadInput, IndexUnreadable
 from polygraph.indexing.progress import no_progress
 from polygraph.retrieve.stream import Event, stream_answer, stream_answer_async
 from polygraph.workspace.places import (
@@ -230,6 +230,7 @@ class Index:
         from polygraph.ingest import find_sources, path_text, read_sources, select
         from polygraph.memory import collector_paused, limit_arenas
         from polygraph.models.retry import is_local
+        from polygraph.store.connection import no_index
         from polygraph.store.open_store import has_index
         from polygraph.text.tokens import load_tokenizer
 
@@ -239,9 +240,7 @@ class Index:
         # Nothing else is done if nothing can be read.
         stream = read_sources(sources) if sources is not None else None
         if not paths and not has_index(self.folder):
-            raise IndexUnreadable(
-                f"there is no index at {self.place}. Make one with: polygraph index PATH --index {quoted(self.place)}"
-            )
+            raise no_index(self.place)
         # Before the first thread gets a heap of its own.
         limit_arenas()
         # An embedder that cannot be used fails here, before any work; what builds is loaded while it answers.

@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from polygraph.errors import IndexLocked, IndexUnreadable, quoted
+from polygraph.errors import IndexLocked, IndexUnreadable
 from polygraph.postgresql import DatabaseUrl, database_errors_explained, driver, known_version, migrate
 from polygraph.store.atomic_files import damage
+from polygraph.store.connection import no_index
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.portable import PortableRow, PortableTable
 from polygraph.store.postgres.connection import PostgresConnection
@@ -86,10 +87,7 @@ class PostgresStore(IndexTables):
         for _ in range(_ATTEMPTS):
             with database_errors_explained(self.place):
                 if not known_version(self.connection.raw, COMPONENT, len(MIGRATIONS)):
-                    raise IndexUnreadable(
-                        f"there is no index at {self.place}. Make one with: polygraph index PATH "
-                        f"--index {quoted(self.place)}"
-                    )
+                    raise no_index(self.place)
             ((saved,),) = self.connection.rows("SELECT saved FROM finished_state")
             if state == "saved" and saved is None:
                 raise IndexUnreadable(f"no write is in progress at {self.place}")

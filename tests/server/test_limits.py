@@ -54,6 +54,21 @@ def slow_model(tmp_path):
     model.may_reply.set()
 
 
+def test_a_comparison_that_nobody_waits_for_ends_before_the_next_method(slow_model):
+    index, model = slow_model
+    with serving({"papers": index}) as running:
+        body = {"question": QUESTION["question"], "methods": ["bm25", "naive", "hybrid"]}
+        with running.client() as client, pytest.raises(httpx.ReadTimeout):
+            client.post("/api/v1/indexes/papers/compare", json=body, timeout=1)
+        assert model.asked.acquire(timeout=30)
+        time.sleep(1.5)
+        model.may_reply.set()
+        until = time.monotonic() + 30
+        while running.app._state.threads.running and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not model.asked.acquire(blocking=False)
+
+
 def connect(running):
     return socket.create_connection(("127.0.0.1", running.port), timeout=10)
 

@@ -266,7 +266,15 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         "relation": "relations",
         "report": "reports",
     }
-    show.out.print(f"{opened.place}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}")
+    # A kind that was not asked for would read as one that was looked for and not found.
+    shown = [
+        count_noun(c[key], what)
+        for what, key in kinds.items()
+        if c[key]
+        or key in ("documents", "chunks")
+        or ("reports" if key == "reports" else "graph") in report.built
+    ]
+    show.out.print(f"{opened.place}: {', '.join(shown)}")
     if not_in_graph := show.not_in_graph(c):
         show.out.print(f"{not_in_graph}; see: polygraph entities lost --index {quoted(opened.place)}")
     if report.built:

@@ -50,6 +50,10 @@ class BadRecord:
     """Its own id, or else its position; empty if any document of the file may be the one that is missing."""
 
 
+MAX_BAD_RECORDS = 10_000
+"""Records of one file that are listed."""
+
+
 class LoadedTexts(Protocol):
     """Texts that are in memory, or that are read as they are asked for."""
 

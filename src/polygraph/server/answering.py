@@ -1,9 +1,10 @@
 """An answer in work: a thread writes events, readers come and go, and work that nobody waits for ends."""
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Request
 
@@ -16,6 +17,7 @@ from polygraph.server.served_indexes import ServedIndex
 from polygraph.server.state import ServerState
 from polygraph.workspace.json_views import answer_json, retrieval_json
 
+T = TypeVar("T")
 _POLL_S = 0.5
 CLIENT_GONE = 499
 """Status, in the log only, of an answer that nobody waits for."""
@@ -57,22 +59,34 @@ def start(
 
 
 async def result(log: EventLog, request: Request) -> dict[str, Any]:
-    """Wait for an answer and return it whole; a client that hangs up ends the work before its next call of a model.
+    """Wait for an answer and return it whole; a client that hangs up ends the work before its next step.
 
     Raises:
         Problem: if there is none.
     """
-    waiting = asyncio.ensure_future(log.finished())
-    try:
-        while not (await asyncio.wait({waiting}, timeout=_POLL_S))[0]:
-            if await request.is_disconnected():
-                log.abandoned.set()
-    finally:
-        waiting.cancel()
+    await wait(log.finished(), request, log.abandoned)
     if isinstance(log.result, Problem):
         raise log.result
     found: dict[str, Any] = log.result
     return found
+
+
+async def wait(work: Coroutine[Any, Any, T], request: Request, gone: threading.Event) -> T:
+    """Wait for work and return its result; `gone` is set once the client has hung up."""
+    waiting = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({waiting}, timeout=_POLL_S))[0]:
+            if await request.is_disconnected():
+                gone.set()
+        return waiting.result()
+    finally:
+        waiting.cancel()
+
+
+def refuse_if_gone(gone: threading.Event) -> None:
+    """Raise `Problem` if the client has hung up."""
+    if gone.is_set():
+        raise Problem(CLIENT_GONE, "client-gone", "nobody waits for this answer any more")
 
 
 async def _work(state: ServerState, served: ServedIndex, log: EventLog, asked: Asked, streams: bool) -> None:
@@ -90,8 +104,7 @@ def _answer(state: ServerState, served: ServedIndex, log: EventLog, asked: Asked
     """Answer in a thread, on one snapshot."""
 
     def check() -> None:
-        if log.abandoned.is_set():
-            raise Problem(CLIENT_GONE, "client-gone", "nobody waits for this answer any more")
+        refuse_if_gone(log.abandoned)
 
     def on_retrieval(found: Retrieval) -> None:
         check()

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -45,6 +45,17 @@ class PinnedIndex(Index):
     ) -> Answer:
         """Answer as `ask` does, in this thread; an exception of a callback ends the work and is raised."""
         return self._streamed(question, method, **options)(on_retrieval=on_retrieval, on_text=on_text)
+
+    def compare_live(
+        self, question: str, methods: Sequence[str], *, check: Callable[[], None], **options: Any
+    ) -> list[Answer]:
+        """Compare as `compare` does; an exception of `check`, which precedes each step, ends the work and is raised."""
+
+        def answer(name: str) -> Answer:
+            check()
+            return self.answer_live(question, name, on_retrieval=lambda _: check(), on_text=None, **options)
+
+        return self._compare(answer, methods)
 
     def release(self) -> None:
         """Keep the snapshot: it is shared with other requests."""

@@ -584,15 +584,9 @@ class Index:
         Work that methods have in common is done once: the first one pays for it, and it counts as cached in the
         usage of the others.
         """
-        from polygraph.models.thread_pool import map_in_order
-        from polygraph.retrieve import method as find_method
-
-        for name in methods:
-            find_method(name)
-        with self.models.calls.batch_round(), self.models.calls.question_cache():
-            return map_in_order(
-                lambda name: self.ask(question, name, where=where, max_tokens=max_tokens, form=form), methods
-            )
+        return self._compare(
+            lambda name: self.ask(question, name, where=where, max_tokens=max_tokens, form=form), methods
+        )
 
     def paths(self, answer: Answer, *, where: Mapping[str, str] | None = None) -> tuple[FactPath, ...]:
         """Find the shortest chain of facts from the entities of a question to each citation of its answer.
@@ -762,6 +756,16 @@ class Index:
         if not methods:
             return list(DEPENDENCIES)
         return sorted({layer for name in methods for layer in find_method(name).needs})
+
+    def _compare(self, answer: Callable[[str], Answer], methods: Sequence[str]) -> list[Answer]:
+        """Answer with several methods in turn; what they have in common is done once."""
+        from polygraph.models.thread_pool import map_in_order
+        from polygraph.retrieve import method as find_method
+
+        for name in methods:
+            find_method(name)
+        with self.models.calls.batch_round(), self.models.calls.question_cache():
+            return map_in_order(answer, methods)
 
     def _answer(
         self,

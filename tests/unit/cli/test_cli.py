@@ -98,6 +98,15 @@ def test_an_unreadable_file_is_listed_and_the_rest_goes_on(call, index, papers):
     assert "broken.json" in again.out
 
 
+def test_only_what_was_asked_for_or_is_there_is_counted(call, index, papers):
+    ended = call("index", papers, "--index", index, "--for", "bm25")
+    assert "passages" in ended.out
+    assert "entities" not in ended.out
+    ended = call("index", papers, "--index", index, "--for", "hipporag")
+    assert "entities" in ended.out
+    assert "reports" not in ended.out
+
+
 def test_an_index_that_is_a_file_is_named(call, papers, tmp_path):
     place = tmp_path / "file"
     place.write_text("no index", encoding="utf-8")

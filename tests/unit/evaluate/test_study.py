@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, WorkFailed
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import align_lengths
 from polygraph.evaluate.judging.pairwise import JudgingDesign
@@ -138,6 +138,30 @@ def test_a_step_with_results_refuses_other_settings(folder, tmp_path):
             study.judge([index.models.chat], JudgingDesign(repeats=1, trials=1), temperature=0.1)
         with pytest.raises(BadInput, match="n was 2, is 3"):
             study.generate_questions("grounded", n=3)
+
+
+def test_a_method_that_fails_is_named_and_the_answers_of_the_others_are_kept(folder, tmp_path):
+    with opened(folder) as index:
+        study = index.experiment(tmp_path / "s")
+        study.generate_questions("grounded", n=2)
+        asked = []
+
+        def ask(question, method, **options):
+            if method == "naive":
+                asked.append(question)
+                return {}["seeds"]
+            return index.ask(question, method, **options)
+
+        with pytest.raises(
+            WorkFailed, match=r"1 method failed: naive at '.*' with KeyError: 'seeds'"
+        ) as failed:
+            replace(study, ask=ask).answer(["naive", "bm25"])
+        assert isinstance(failed.value.__cause__, KeyError)
+        kept = StudyFolder(tmp_path / "s").answers()
+        assert {a.method for a in kept} == {"bm25"}
+        assert len(kept) == len(study.questions())
+        assert len(asked) == 1, "a method that failed is asked nothing more"
+        assert len(study.answer(["naive", "bm25"])) == 2 * len(kept)
 
 
 def test_a_truncated_line_is_written_again(folder, tmp_path):

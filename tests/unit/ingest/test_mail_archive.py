@@ -149,6 +149,19 @@ def test_what_thunderbird_marks_as_deleted_is_not_read(tmp_path):
     assert "compact the folder" in unread["a.mbox#2"]
 
 
+def test_of_very_many_messages_that_are_left_out_the_further_ones_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("polygraph.ingest.readers.mail_archive.MAX_BAD_RECORDS", 2)
+    mails = [mail(f"{n}@x", "a", more="X-Mozilla-Status: 0009\n") for n in range(5)]
+    found, unread = read(tmp_path, *mails, mail("5@x", "b"))
+    assert list(found) == ["a.mbox#5@x"]
+    assert list(unread) == ["a.mbox#1", "a.mbox#2", "a.mbox#3"]
+    assert unread["a.mbox#3"].endswith("(one of 3 further messages that are not listed)")
+    # One whose document may be in the index stands for all, so that no document is taken to be gone.
+    damaged = mail("6@x", "\n--b\n" * 30_000, more="Content-Type: multipart/mixed; boundary=b\n")
+    _, unread = read(tmp_path, *mails, damaged)
+    assert list(unread) == ["a.mbox#1", "a.mbox#2", "a.mbox:6"]
+
+
 # --- damage and hostile input -------------------------------------------------------------------------
 
 

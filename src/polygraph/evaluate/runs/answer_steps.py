@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from polygraph.errors import BadInput, quoted
+from polygraph.errors import BadInput, PolygraphError, WorkFailed, quoted
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import MadeWith, StudyAnswer, instance_of, method_of
 from polygraph.evaluate.runs.made_with import Describe, describe_answerer, differences
@@ -17,6 +17,7 @@ from polygraph.models.sampling import sampled
 from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Answer, AnswerForm
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.prose import count_noun
 
 SAMPLING_TEMPERATURE = 0.7
 """Of answers, if any is to be sampled again."""
@@ -75,6 +76,8 @@ def answer_questions(
 
     Raises:
         BadInput: if the answers would differ in more than question and method.
+        WorkFailed: if a method raised an error of its own; it was asked nothing more, and the answers of the others
+            are in the study.
     """
     options = options or AnswerOptions()
     earlier = study.answers(all_trials=True)
@@ -101,15 +104,23 @@ def answer_questions(
     if options.form is not None:
         ask = partial(ask, form=options.form)
     progress("answers", len(keys) - len(missing), len(keys))
+    failed: dict[str, tuple[str, Exception]] = {}
 
     def work(item: tuple[Question, int]) -> None:
         question, trial = item
 
         def answer_with(method: str) -> None:
-            if (question.id, method, trial) not in missing:
+            if (question.id, method, trial) not in missing or method in failed:
                 return
-            with sampled(run_number(method, trial), temperature):
-                found = ask(question.question, method_of(method))
+            try:
+                with sampled(run_number(method, trial), temperature):
+                    found = ask(question.question, method_of(method))
+            except (PolygraphError, MemoryError):
+                raise
+            except Exception as error:
+                # A method of the user's own, or a defect of ours: no reason to lose the answers of the others.
+                failed.setdefault(method, (question.id, error))
+                return
             answer = replace(
                 StudyAnswer.from_answer(question.id, method, found),
                 trial=trial,
@@ -135,6 +146,12 @@ def answer_questions(
     items = [(q, t) for t in range(options.trials) for q in questions if (q.id, t) in wanted]
     for _ in models.calls.map(work, items):
         pass
+    if failed:
+        each = "; ".join(f"{m} at {q!r} with {type(e).__name__}: {e}" for m, (q, e) in sorted(failed.items()))
+        raise WorkFailed(
+            f"{count_noun(len(failed), 'method')} failed: {each}. The answers of the others are kept, and the same "
+            "command continues from there"
+        ) from next(iter(failed.values()))[1]
     return [done[key] for key in keys if key[1] in methods]
 
 

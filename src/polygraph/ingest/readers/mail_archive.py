@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import BadRecord, FileContent, LoadedText
+from polygraph.ingest.content import MAX_BAD_RECORDS, BadRecord, FileContent, LoadedText
 from polygraph.ingest.decode import GZIP_ERRORS, clean, is_packed, open_file
 from polygraph.ingest.readers.mail import read_eml
 from polygraph.records import digest
@@ -58,7 +58,8 @@ def read_mbox_file(path: Path, max_bytes: int) -> FileContent:
     The key of a message is its ``Message-ID``, or a hash of its text if it has none, so that it stays the same when
     messages before it are added or removed. Of messages with one id and different texts, all but the first have a
     hash of their text behind the id. A copy (same id, same text) is listed as a bad record, and so is a message that
-    Thunderbird marks as deleted, or that `read_eml` refuses, each with its own key.
+    Thunderbird marks as deleted, or that `read_eml` refuses, each with its own key. Those behind the first 10,000 are
+    one bad record.
 
     Args:
         path: of the file, which may be packed with gzip.
@@ -118,6 +119,8 @@ class _Messages:
         self.bad_records.clear()
         texts: dict[str, str] = {}
         """Hash of the text by key."""
+        unlisted: BadRecord | None = None
+        n_unlisted = 0
         with self._open() as stream:
             lines = self._bounded(iter(partial(stream.readline, _LINE_BYTES), b""))
             for ordinal, part in enumerate(_split(lines, self._max_bytes), 1):
@@ -126,8 +129,16 @@ class _Messages:
                     found = _told_apart(found, texts)
                 if isinstance(found, LoadedText):
                     yield found
-                else:
+                elif len(self.bad_records) < MAX_BAD_RECORDS:
                     self.bad_records.append(found)
+                else:
+                    n_unlisted += 1
+                    # The first whose document may be in the index stands for all: none is then taken to be gone.
+                    if unlisted is None or (unlisted.key and found.key != str(found.ordinal)):
+                        unlisted = replace(found, key="" if found.key != str(found.ordinal) else found.key)
+        if unlisted is not None:
+            others = f" (one of {n_unlisted:,} further messages that are not listed)"
+            self.bad_records.append(replace(unlisted, reason=unlisted.reason + others))
 
     def _bounded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         if not self._most:

@@ -10,7 +10,7 @@ from itertools import chain, count
 from typing import Any
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import BadRecord, FileContent, LoadedTable, LoadedText
+from polygraph.ingest.content import MAX_BAD_RECORDS, BadRecord, FileContent, LoadedTable, LoadedText
 from polygraph.ingest.decode import clean
 from polygraph.ingest.layout.table_rows import column_names, make_table, named_cells, row_line, split_title
 from polygraph.records import Json
@@ -19,8 +19,6 @@ _TEXT_FIELDS = ("text", "content", "body", "description")
 _TITLE_FIELDS = ("title", "name", "headline", "subject")
 _ID_FIELDS = ("id", "_id", "doc_id", "document_id")
 _ID_CHARS = 200
-_MAX_BAD_RECORDS = 10_000
-"""Lines of JSON Lines that are listed; a file with more is something else."""
 _DELIMITERS = (",", ";", "\t", "|")
 
 _DESCRIPTION_CHARS = 60
@@ -161,9 +159,9 @@ class _Records:
 
 
 def _note(bad_records: list[BadRecord], bad: BadRecord) -> None:
-    if len(bad_records) == _MAX_BAD_RECORDS:
+    if len(bad_records) == MAX_BAD_RECORDS:  # the file is something else
         raise BadInput(
-            f"has over {_MAX_BAD_RECORDS:,} lines without a record, line {bad_records[0].ordinal} "
+            f"has over {MAX_BAD_RECORDS:,} lines without a record, line {bad_records[0].ordinal} "
             f"{bad_records[0].reason}; check that it is JSON Lines"
         )
     bad_records.append(bad)

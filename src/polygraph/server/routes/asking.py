@@ -1,5 +1,7 @@
 """Questions: ask as JSON or as events, retrieve, compare, explain."""
 
+import threading
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -75,19 +77,26 @@ async def retrieve(index: str, body: Question, state: State, _: Reader) -> dict[
 
 
 @router.post("/compare")
-async def compare(index: str, body: Comparison, state: State, _: Reader) -> dict[str, Any]:
-    """Answer a question with several methods, as `polygraph compare --json`."""
+async def compare(index: str, body: Comparison, request: Request, state: State, _: Reader) -> dict[str, Any]:
+    """Answer a question with several methods, as `polygraph compare --json`; hanging up ends the work."""
+    gone = threading.Event()
     served = state.indexes[index]
     if len(set(body.methods)) < len(body.methods):
         raise Problem(400, "bad-input", "methods: name each method once")
 
     def work() -> list[Answer]:
         with served.reading() as opened:
-            return opened.compare(
-                body.question, body.methods, where=body.where, max_tokens=body.max_tokens, form=body.form
+            return opened.compare_live(
+                body.question,
+                body.methods,
+                check=partial(answering.refuse_if_gone, gone),
+                where=body.where,
+                max_tokens=body.max_tokens,
+                form=body.form,
+                history=(),
             )
 
-    found = await state.threads.run(work)
+    found = await answering.wait(state.threads.run(work), request, gone)
     for each in found:
         state.metrics.answer(each.method, each.usage, refused=each.refused)
     answers = compared_json(found)

@@ -494,6 +494,21 @@ def test_html_gives_its_visible_text_in_blocks(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        "<div class='preview'></div>{}",
+        "<p></p><div>{}</div>",
+        "<center>{}</center>",
+        "<figure><p>{}</p></figure>",
+    ],
+)
+def test_an_item_stays_one_within_blocks_and_behind_empty_ones(tmp_path: Path, item: str) -> None:
+    formula = "<math><mi>E</mi><mo>=</mo><mi>m</mi></math>"
+    page = f"<p>Laws:</p><ul><li>{item.format(formula)}</li><li>b</li><li><div></div></li></ul><p>End.</p>"
+    assert read_one(tmp_path, "a.html", page).text == "Laws:\n\n- E=m\n- b\n\nEnd."
+
+
 def test_html_without_a_title_is_titled_by_its_first_heading(tmp_path: Path) -> None:
     assert read_one(tmp_path, "a.htm", "<header><h1>The <i>Log</i></h1></header><p>Text.").title == "The Log"
 
@@ -946,6 +961,27 @@ def test_xlsx_sheets_are_lines_under_headings(tmp_path: Path) -> None:
         "# Ships\n\nShip: Halcyon; Port: Wick; Crew: 12.\nShip: Dunlin; Port: 1921-05-01; Crew: 1.5.\n\n"
         "# Only header\n\nx."
     )
+
+
+def test_empty_rows_above_a_stray_cell_of_a_sheet_do_not_count_as_its_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    monkeypatch.setattr("polygraph.ingest.readers.office.MAX_CELLS", 1_000)
+    book = openpyxl.Workbook()
+    for row in (["Ship", "Port", *[""] * 24, "Crew"], ["Halcyon", "Wick", *[""] * 24, 12]):
+        book.active.append(row)
+    book.active["A400"] = "Dunlin"
+    book.active["B300"] = "Thurso"
+    book.active.merge_cells("B300:B301")
+    book.save(tmp_path / "a.xlsx")
+    [document] = load_documents([tmp_path]).documents
+    assert document.text.splitlines()[2:] == [
+        "Ship: Halcyon; Port: Wick; Crew: 12.",
+        "Port: Thurso.",
+        "Port: Thurso.",
+        "Ship: Dunlin.",
+    ]
 
 
 def epub(**replaced: str) -> bytes:

@@ -158,7 +158,7 @@ def test_of_very_many_messages_that_are_left_out_the_further_ones_are_counted(tm
     assert unread["a.mbox#3"].endswith("(one of 3 further messages that are not listed)")
     # One whose document may be in the index stands for all, so that no document is taken to be gone.
     damaged = mail("6@x", "\n--b\n" * 30_000, more="Content-Type: multipart/mixed; boundary=b\n")
-    _, unread = read(tmp_path, *mails, damaged)
+    _, unread = read(tmp_path, *mails, damaged, mail("5@x", "b"))
     assert list(unread) == ["a.mbox#1", "a.mbox#2", "a.mbox:6"]
 
 

@@ -37,6 +37,8 @@ _BLOCKS = frozenset(
     | {"tfoot", "thead", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6"}
 )
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_WRAPPERS = frozenset({"p", "div", "center", "figure", "section"})
+"""Blocks that may stand around the text of a list item, or empty before it, as where a script writes formulas."""
 _MAX_INDENT = 6
 _TITLE_CHARS = 1_000
 _NOWHERE = sys.maxsize
@@ -278,7 +280,7 @@ class _Page:
             return
         if self._cells is not None and name not in ("tr", "tbody", "thead", "tfoot") and self._table_starts:
             self._table_starts[-1] = (self._table_starts[-1][0], True)
-        if self._kind == "item" and name in ("p", "div") and self._is_blank:
+        if self._kind == "item" and name in _WRAPPERS and self._is_blank:
             return  # the text of a list item, in a paragraph of its own
         self._flush_row()
         self._flush()
@@ -317,7 +319,7 @@ class _Page:
         elif name in _BLOCKS:
             if self._cells is not None and name in ("p", "div", "center"):
                 self._inline.append(" ")
-            else:
+            elif not (self._kind == "item" and name in _WRAPPERS and self._is_blank):
                 self._flush_row()
                 self._flush()
             if name == "table":

@@ -145,6 +145,11 @@ def read_xlsx(data: bytes, max_bytes: int) -> FileContent:
             rows: list[list[str]] = []
             merged = _merged_cells(archive, str(getattr(sheet, "_worksheet_path", "")))
             for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+                if row.count(None) == len(row) and number not in merged:
+                    # A stray cell at the bottom of a sheet has a million empty rows above it.
+                    limits.count()
+                    rows.append([])
+                    continue
                 limits.count(len(row))
                 cells = [_cell(value) for value in row]
                 rows.append(cells)

@@ -17,6 +17,13 @@ _LONE_MARK = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)
 # A row of a table, as loaders write it: `column: value; column: value.`
 _ROW = re.compile(r"[^\s:;][^:;\n]{0,80}: [^\n]{0,400}?; [^\s:;][^:;\n]{0,80}: [^\n]*[.!?]$")
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
+# What the library takes for the end of an English sentence: titles before a name, abbreviations before a number.
+_TITLE = re.compile(r"\b(?:Ms|Mx|Attn)\.\s+$")
+_BEFORE_NUMBER = re.compile(
+    r"\b(?:Apt|approx|Ch|Eqs?|Ex|max|paras?|Rm|Secs|Suppl|Tel|temp|Vols?)\.\s+$", re.IGNORECASE
+)
+_ABBREVIATION = 12
+"""Characters before an end that are searched for an abbreviation."""
 _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
 # White space of more than one byte: the library (1.0.32) panics if it follows an initial.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -45,9 +52,9 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
     r"""Split a text into sentences.
 
     No sentence crosses the end of a paragraph, heading, list item, table row or speaker's turn; inside them the library
-    `sentencex` decides. Fenced code of up to 1,000 characters is one sentence. A single line break in a hard-wrapped
-    paragraph is not a boundary; in a text with one paragraph per line it is (see `is_hard_wrapped`). Cost is linear in
-    the length of the text.
+    `sentencex` decides. A Markdown heading is one sentence, and so is fenced code of up to 1,000 characters. A single
+    line break in a hard-wrapped paragraph is not a boundary; in a text with one paragraph per line it is (see
+    `is_hard_wrapped`). Cost is linear in the length of the text.
 
     Args:
         text: any text.
@@ -68,13 +75,17 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
     plain = _sanitize(text)
     spans: list[tuple[int, int]] = []
     for block, block_end in _blocks(text):
-        if end_of_row_or_code := _whole_block(text, block, block_end):
-            spans.append((block, end_of_row_or_code))
+        if whole_end := _whole_block(text, block, block_end):
+            spans.append(trim_span(text, block, whole_end))
             continue
         for begin, end in _pieces(text, block, block_end):
             first = begin
             for stop in _ends(plain[begin:end], language):
-                if _LONE_MARK.fullmatch(text, first, begin + stop) and begin + stop < end:
+                is_last = begin + stop == end
+                if not is_last and (
+                    _LONE_MARK.fullmatch(text, first, begin + stop)
+                    or (language == "en" and _ends_abbreviated(plain, first, begin + stop))
+                ):
                     continue
                 span = trim_span(text, first, begin + stop)
                 first = begin + stop
@@ -158,11 +169,22 @@ def _is_one_sentence(text: str) -> bool:
 
 
 def _whole_block(text: str, start: int, end: int) -> int:
-    """Return the end of a block that is one sentence: a row of a table or fenced code; 0 for others."""
+    """Return the end of a block that is one sentence: a heading, a row of a table or fenced code; 0 for others."""
     if end - start > _LONG:
         return 0
     block = text[start:end].rstrip()
-    return start + len(block) if (_FENCE.match(block) and "\n" in block) or _ROW.fullmatch(block) else 0
+    is_whole = _ROW.fullmatch(block) or (
+        _FENCE.match(block) if "\n" in block else "#" in block[:4] and atx_heading(block)
+    )
+    return start + len(block) if is_whole else 0
+
+
+def _ends_abbreviated(text: str, start: int, end: int) -> bool:
+    """Return whether a part of an English text ends with an abbreviation that belongs to what follows it."""
+    before = text[max(start, end - _ABBREVIATION) : end]
+    if text[end].isdigit():
+        return _BEFORE_NUMBER.search(before) is not None
+    return text[end].isupper() and _TITLE.search(before) is not None
 
 
 def _fences(text: str) -> dict[int, int]:

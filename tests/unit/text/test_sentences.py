@@ -50,6 +50,30 @@ def test_a_line_break_is_a_boundary_where_every_paragraph_is_one_line() -> None:
     ]
 
 
+def test_a_numbered_heading_is_one_sentence() -> None:
+    assert split("## 5. Dog in house 22\n\nMr. Krüger complained.") == [
+        "## 5. Dog in house 22",
+        "Mr. Krüger complained.",
+    ]
+    assert split("Text.\n  # No. 4. The well\nIt was dry.") == ["Text.", "# No. 4. The well", "It was dry."]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Present: Mr. Lind (secretary), Ms. Ifeoma Osei and Mx. Lee.",
+        "Ms. Nowak was elected treasurer.",
+        "Attn. Mr. Kroll, see para. 4 and Eq. 7, approx. 5 metres down.",
+    ],
+)
+def test_a_title_before_a_name_and_an_abbreviation_before_a_number_end_no_sentence(sentence: str) -> None:
+    assert split(f"The votes were counted. {sentence} All agreed.") == [
+        "The votes were counted.",
+        sentence,
+        "All agreed.",
+    ]
+
+
 def test_headings_list_items_and_table_rows_stand_alone() -> None:
     text = "# Crew\nThe crew was small.\n- the mate\n- the cook\n| a | b |\n| c | d |\n1. first\n2. second"
     assert split(text) == [

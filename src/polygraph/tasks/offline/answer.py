@@ -21,18 +21,21 @@ from polygraph.models import Models
 from polygraph.models.protocols import Reranker
 from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
 from polygraph.tasks.offline.contact_details import asked_contact_detail
-from polygraph.tasks.offline.recency import newest_first
+from polygraph.tasks.offline.recency import differ_in_values, newest_first
 from polygraph.tasks.offline.roles import asks_for_present_holder, asks_for_task, role_test
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
     Candidate,
     Passage,
     QuotedSentence,
+    asks_for_reason,
+    below_named_headings,
     candidate_sentences,
     in_reading_order,
     overlap,
     similarities,
     term_weights,
+    with_reason,
     with_sentence_before,
 )
 from polygraph.tasks.offline.verdicts import asks_for_verdict, find_verdict
@@ -131,7 +134,7 @@ def _answer(
         listed = join_list([f"“{name}”" for name in missing])
         return _refused(f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
-    sentences = candidates = candidate_sentences(passages)
+    sentences = candidates = below_named_headings(question, candidate_sentences(passages))
     telling = candidates
     if asks_for_verdict(question):
         if decided := find_verdict(question, candidates):
@@ -187,7 +190,7 @@ def _answer(
     chained = chain_sentences(
         question,
         candidates,
-        _choose(question, candidates, scores, margin),
+        _choose(question, candidates, scores, margin, ordered.behind),
         likely,
         rated,
         None if models.reranker is None else partial(_read, question, models, models.reranker),
@@ -195,8 +198,11 @@ def _answer(
     )
     shown = without_overlaps(candidates, chained)[:most]
     quoted = [replace(candidates[i].quoted, score=scores.get(i, round(likely[i], 4))) for i in shown]
+    completed = with_sentence_before(quoted, sentences, asked)
+    if asks_for_reason(question):
+        completed = with_reason(completed, sentences, asked)
     return ExtractiveAnswer(
-        sentences=tuple(in_reading_order(with_sentence_before(quoted, sentences, asked))),
+        sentences=tuple(in_reading_order(completed)),
         note=_other_states(shown, ordered.behind, candidates),
         logit=logit,
     )
@@ -341,18 +347,23 @@ def _occurs(part: str, held: set[str]) -> bool:
 
 
 def _choose(
-    question: str, candidates: Sequence[Candidate], scores: Mapping[int, float], margin: float
+    question: str,
+    candidates: Sequence[Candidate],
+    scores: Mapping[int, float],
+    margin: float,
+    behind: Mapping[int, Sequence[int]],
 ) -> list[int]:
-    """Choose the best sentence, the best one for each name of the question, and others close to the best."""
+    """Choose the best sentence, the best one for each name of the question, and others close to the best.
+
+    Of two that say the same, one is enough, unless their numbers differ and no date decides between them.
+    """
     order = sorted(scores, key=lambda i: (-scores[i], i))
     chosen = [order[0]]
-    asked = [stem(w) for name in question_names(question) for w in words(name)]
-    for term in dict.fromkeys(asked):
-        if len(chosen) < _MAX_SENTENCES and not any(term in candidates[i].terms for i in chosen):
-            for i in order:
-                if term in candidates[i].terms and scores[i] > scores[order[0]] - 2 * margin:
-                    chosen.append(i)
-                    break
+    for name in question_names(question):
+        parts = set(content_stems(name))
+        holding = [i for i in order if parts <= candidates[i].terms]
+        if len(chosen) < _MAX_SENTENCES and set(chosen).isdisjoint(holding):
+            chosen += [i for i in holding[:1] if scores[i] > scores[order[0]] - 2 * margin]
     wanted = set(content_stems(question))
     for i in order[1:]:
         if len(chosen) >= _MAX_SENTENCES or scores[i] < scores[order[0]] - margin:
@@ -363,6 +374,7 @@ def _choose(
             and not wanted.isdisjoint(own)
             and all(
                 overlap(own, frozenset(content_stems(candidates[j].quoted.text))) < DUPLICATE_OVERLAP
+                or (i not in behind.get(j, ()) and differ_in_values(question, candidates[i], candidates[j]))
                 for j in chosen
             )
         ):

@@ -8,13 +8,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from polygraph.tasks.offline.sentences import Candidate
+from polygraph.tasks.offline.sentences import Candidate, names_in
 from polygraph.text.quantities import NUMBER_WORDS, dates, is_time
 from polygraph.text.words import STOP_WORDS, content_stems, stem
 
 _MIN_COMMON = 0.6
 """Share of the words of both sentences, values aside, that they have in common if they say the same."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_NUMBER = re.compile(r"\d[\d.,:/]*\d|\d")
 _TIMES = frozenset(["noon", "midday", "midnight", "am", "pm"])
 _EARLIER = re.compile(
     r"\b(?:earlier|former(?:ly)?|previous(?:ly)?|original(?:ly)?|old(?:er|est)?|first|initial(?:ly)?|once|used to|"
@@ -44,8 +45,9 @@ def newest_first(
     """Exchange the scores of sentences that say the same with other values, so that the newer ones come first.
 
     Such sentences are of different documents with different dates, hold the same words of the question and mostly the
-    same others, and have about the same score. A question that names a time wants the newest that is not later; one
-    about an earlier state keeps the scores.
+    same others, and have about the same score. A name in the question stands in the title or the heading of all of
+    them or of none: what holds for one experiment is no newer state of another. A question that names a time wants the
+    newest that is not later; one about an earlier state keeps the scores.
 
     Args:
         question: any text.
@@ -62,6 +64,7 @@ def newest_first(
     order = sorted(scores, key=lambda i: (-scores[i], i))
     dated = [i for i in order if candidates[i].date is not None]
     common = {i: _without_values(candidates[i].quoted.text, wanted) for i in dated}
+    names = {i: _names_above(candidates[i], question) for i in dated}
     changed, behind = dict(scores), dict[int, tuple[int, ...]]()
     left = dict.fromkeys(dated)
     for i in dated:
@@ -72,7 +75,8 @@ def newest_first(
             for j in left
             if (
                 scores[j] >= scores[i] - (2 * margin if common[i] == common[j] else margin)
-                and _say_the_same(i, j, candidates, common, wanted)
+                and names[i] == names[j]
+                and (i == j or _say_the_same(candidates[i], candidates[j], common[i], common[j], wanted))
             )
             or (i in holders and j in holders)
         ]
@@ -84,21 +88,30 @@ def newest_first(
     return Ordered(changed, {i: others for i, others in behind.items() if others})
 
 
-def _say_the_same(
-    i: int,
-    j: int,
-    candidates: Sequence[Candidate],
-    common: Mapping[int, frozenset[str]],
-    wanted: frozenset[str],
-) -> bool:
-    if i == j:
-        return True
-    x, y = common[i], common[j]
+def differ_in_values(question: str, x: Candidate, y: Candidate) -> bool:
+    """Return whether sentences of two documents say the same with other numbers, as two states of a price do."""
+    wanted = frozenset(content_stems(question))
+    text_x, text_y = x.quoted.text, y.quoted.text
     return (
-        candidates[i].quoted.span.document != candidates[j].quoted.span.document
-        and bool(x & wanted)
-        and x & wanted == y & wanted
-        and len(x & y) >= _MIN_COMMON * len(x | y)
+        set(_NUMBER.findall(text_x)) != set(_NUMBER.findall(text_y))
+        and _names_above(x, question) == _names_above(y, question)
+        and _say_the_same(x, y, _without_values(text_x, wanted), _without_values(text_y, wanted), wanted)
+    )
+
+
+def _names_above(candidate: Candidate, question: str) -> frozenset[str]:
+    """Return the names in a question that stand in the title or the heading above a sentence."""
+    return frozenset(names_in(question, candidate.title) + names_in(question, candidate.section))
+
+
+def _say_the_same(
+    x: Candidate, y: Candidate, common_x: frozenset[str], common_y: frozenset[str], wanted: frozenset[str]
+) -> bool:
+    return (
+        x.quoted.span.document != y.quoted.span.document
+        and bool(common_x & wanted)
+        and common_x & wanted == common_y & wanted
+        and len(common_x & common_y) >= _MIN_COMMON * len(common_x | common_y)
     )
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
 from polygraph.text.language import detect_language
-from polygraph.text.quantities import Date, document_date
+from polygraph.text.quantities import Date, document_date, is_time
 from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
-from polygraph.text.words import content_stems, words
+from polygraph.text.words import content_stems, question_names, words
 
 DUPLICATE_OVERLAP = 0.6
 """Two sentences are duplicates if they share this much of the content words of the shorter one."""
@@ -23,7 +23,11 @@ _MIN_WORDS = 3
 """Shorter sentences are no candidates."""
 DEPENDENT = re.compile(
     r"[\"'“‘(*]*(?:he|she|it|they|him|her|them|his|its|their|this|that|these|those|such|there|here|then|so|but|and|or|yet|"
-    r"both|neither|either|the (?:former|latter|same|other)|one|another|which|who)\b",
+    r"both|neither|either|the (?:former|latter|same|other)|one|another|which|who|"
+    r"therefore|thus|hence|consequently|accordingly|as a result|for (?:this|that|these) reasons?|"
+    # "In winter it is closed", "Until 2024 this was Ana Ruiz"
+    r"(?:in|on|at|by|from|until|since|before|after|during|with|without|for|under) [^\s,.;:?!]+(?: [^\s,.;:?!]+){0,4},? "
+    r"(?:he|she|it|they|this|these) (?:is|are|was|were|has|have|had|will|would|can|could|may|must|shall|should))\b",
     re.IGNORECASE,
 )
 """Beginnings of a sentence that is not understood without the one before it."""
@@ -40,6 +44,16 @@ MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
 """Beginning of a line of the head of a mail, which states nothing."""
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
+_WHY = re.compile(
+    r"\W*(?:why|how come|for what reasons?|what (?:is|was|were|are) the reasons?)\b", re.IGNORECASE
+)
+_REASON = re.compile(
+    r"\b(?:because|since|due to|owing to|so that|in order to|reasons?|caused?|therefore|thus|hence|thanks to)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence that gives a reason."""
+_ASKED_SHARE = 0.6
+"""A sentence with this share of the question's words says what is asked about."""
 _PARAGRAPH_GAP = 2
 """Characters between sentences that stand together: white space, and no mark of a list."""
 _WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
@@ -75,6 +89,8 @@ class Candidate:
     quoted: QuotedSentence
     title: str
     """Of the document."""
+    section: str
+    """The heading above it, unless it is the title; empty if there is none."""
     context: str
     """The title, the heading of the section, the sentence before it and the sentence itself: the text that the
     cross-encoder reads."""
@@ -111,7 +127,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
             text = " ".join(chunk.text[start:end].split())
             # An item of a list or a quoted line stands for itself.
             is_marked = chunk.text[first:start].strip(" *_") != ""
-            is_heading = _is_heading(chunk.text[first:stop], passage)
+            is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
             is_joined = (
                 bool(before)
                 and not below_heading
@@ -137,6 +153,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                             score=0.0,
                         ),
                         title=passage.title,
+                        section=section,
                         context=". ".join([*headings, spoken]),
                         alone=". ".join([*headings, text]) if ROW.match(text) else "",
                         terms=frozenset(content_stems(f"{passage.title}. {spoken}")),
@@ -151,10 +168,79 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     return found
 
 
+def names_in(question: str, text: str) -> list[str]:
+    """Return the names in a question that stand in a text word for word, but for times.
+
+    >>> names_in("What did Ruiz find in trial T-31?", "Trial T-31"), names_in("What of T-31?", "Trial T-32, no. 31")
+    (['T-31'], [])
+    """
+    line = f" {' '.join(words(text))} "
+    return [
+        name
+        for name in question_names(question)
+        if not is_time(name) and f" {' '.join(words(name))} " in line
+    ]
+
+
+def below_named_headings(question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Let the names in a question that stand in the heading above a sentence count among its terms.
+
+    Other words of a heading do not: they would weigh in every sentence below it.
+    """
+    found = []
+    for candidate in candidates:
+        names = names_in(question, candidate.section) if candidate.section else []
+        terms = candidate.terms.union(*map(content_stems, names))
+        found.append(replace(candidate, terms=terms) if names else candidate)
+    return found
+
+
 def _section(passage: Passage) -> str:
     """Return the heading that a passage begins under, if its document says so and it is not the title."""
     section = passage.chunk.metadata.get("section")
     return section if isinstance(section, str) and section != passage.title else ""
+
+
+def asks_for_reason(question: str) -> bool:
+    """Return whether a question asks why.
+
+    >>> asks_for_reason("Why is the pier closed?"), asks_for_reason("Who knows why the pier is closed?")
+    (True, False)
+    """
+    return _WHY.match(question) is not None
+
+
+def with_reason(
+    chosen: Sequence[QuotedSentence], candidates: Sequence[Candidate], asked: frozenset[str]
+) -> list[QuotedSentence]:
+    """Quote a sentence that says what is asked about, and gives no reason, together with the one behind it.
+
+    Reasons often stand there: "The pier must not be used. The third pile is rotten."
+
+    Args:
+        chosen: sentences of an answer to a question that asks why.
+        candidates: from `candidate_sentences`.
+        asked: stems of the question.
+    """
+    starts = {(c.quoted.span.chunk, c.quoted.span.start): c for c in candidates}
+    found: list[QuotedSentence] = []
+    for sentence in chosen:
+        span = sentence.span
+        nexts = (starts.get((span.chunk, span.end + gap)) for gap in range(_PARAGRAPH_GAP + 1))
+        behind = next((c for c in nexts if c is not None and not c.is_heading), None)
+        shared = len(asked & set(content_stems(sentence.text)))
+        if (
+            behind is not None
+            and shared >= _ASKED_SHARE * len(asked)
+            and not _REASON.search(sentence.text)
+            and behind.quoted.span.end - span.start <= _MAX_CHARACTERS
+            and all(each.span != behind.quoted.span for each in chosen)
+        ):
+            text = f"{sentence.text} {behind.quoted.text}"
+            found.append(replace(sentence, text=text, span=replace(span, end=behind.quoted.span.end)))
+        else:
+            found.append(sentence)
+    return found
 
 
 def with_sentence_before(
@@ -176,7 +262,8 @@ def with_sentence_before(
         before = candidates[n - 1] if n else None
         if (
             before is not None
-            and not before.is_heading
+            # Who speaks, or what is listed, stands before a colon.
+            and (not before.is_heading or before.quoted.text.endswith(":"))
             and (first := before.quoted.span).chunk == span.chunk
             and 0 <= span.start - first.end <= _PARAGRAPH_GAP
             and span.end - first.start <= _MAX_CHARACTERS
@@ -219,16 +306,24 @@ def _after_mark(text: str, start: int, end: int, *, is_english: bool) -> int:
     return after_markup(text, mark.end() if mark and mark.end() < end else start, end)
 
 
-def _is_heading(text: str, passage: Passage) -> bool:
+def _is_heading(text: str, passage: Passage, start: int) -> bool:
     """Return whether a sentence is a heading by its mark, or a title of its document or section without an end mark.
 
     So is one that only leads to what stands below it: "You need:".
+
+    Args:
+        text: the sentence.
+        passage: that it is part of.
+        start: its offset in the document.
     """
     if atx_heading(text) or text.endswith(":"):
         return True
     bare = text.strip("#*_=~ \t").casefold()
     if not bare or _END.search(bare):
         return False
+    title = passage.title.casefold()
+    if title and start == 0 and bare.startswith(title):
+        return True  # a title that is wrapped
     titles = (passage.title, passage.chunk.metadata.get("section"))
     # A title can go on behind the heading, as that of a page behind its first line; before it, a label can stand.
     return any(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from polygraph.records import Chunk
 from polygraph.tasks.offline.answer import answer_with_sentences, kind_gain
@@ -260,6 +261,40 @@ def test_a_sentence_without_a_word_of_the_question_is_quoted_with_the_one_before
     found = chosen("When may the fog horn be blown?", text, LIGHT, reranker=Judge("minds"))
     assert found.sentences[0].text == text
     assert found.sentences[0].span.end - found.sentences[0].span.start == len(text)
+
+
+def test_a_sentence_is_quoted_with_the_line_that_says_who_speaks():
+    text = "11:47, Rita Stein (duty manager):\nThe files were damaged during our outage yesterday."
+    found = chosen("Who is the duty manager?", text, reranker=Judge("damaged"))
+    assert found.sentences[0].text == text.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The board decides on credits. Until March this was Victor Hale; since April it is Rita Stein.",
+        "Incubate the plates for two days. In the old protocol, it was only one day.",
+        "The meter was out of calibration. Therefore nothing that it read may be used.",
+    ],
+)
+def test_a_sentence_whose_subject_stands_before_it_is_quoted_with_that(text):
+    (found,) = (c.quoted.text for c in candidate_sentences(passages(text))[1:])
+    assert found == text
+
+
+def test_where_it_is_asked_why_the_reason_behind_a_sentence_is_quoted():
+    text = "Series 32 must not be used. The meter was out of calibration. It was repaired in May."
+    quoted = chosen("Why must series 32 not be used?", text).sentences[0].text
+    assert quoted == "Series 32 must not be used. The meter was out of calibration."
+    told = "Series 32 must not be used because the meter was broken. The cellar was painted."
+    assert "cellar" not in chosen("Why must series 32 not be used?", told).sentences[0].text
+
+
+def test_the_lines_of_a_wrapped_title_are_no_sentence_of_an_answer():
+    text = "SECOND AMENDMENT\nto the contract of 14 March 2019\n\nThe second amendment raises the rent."
+    (passage,) = passages(text)
+    found = candidate_sentences([replace(passage, title="SECOND AMENDMENT")])
+    assert [c.is_heading for c in found] == [True, False]
 
 
 def test_a_rule_comes_before_its_penalty():

@@ -128,3 +128,21 @@ HELD = (
 @pytest.mark.parametrize("passages", [HELD, HELD[::-1]])
 def test_who_holds_an_office_is_told_by_the_newest_document_in_whatever_words(passages, question, name):
     assert name in answered(question, *passages).sentences[0].text
+
+
+def test_undated_documents_with_other_numbers_are_both_quoted():
+    undated = [replace(each, date="") for each in (OLD, NEW)]
+    quoted = " ".join(s.text for s in answered(PRICE, *undated).sentences)
+    assert "£14" in quoted
+    assert "£18" in quoted
+
+
+def test_what_stands_under_the_heading_that_is_asked_about_is_not_replaced_by_a_newer_one():
+    text = "## Trial {}\n\nThe mean yield of the winter barley was {} tonnes."
+    trials = [
+        passage(1, text.format("T-31", "5.2"), title="Notes of March", date="1 March 2024"),
+        passage(2, text.format("T-33", "6.4"), title="Notes of April", date="1 April 2024"),
+    ]
+    asked = answered("What was the mean yield of the winter barley in trial T-31?", *trials)
+    assert [s.text for s in asked.sentences] == ["The mean yield of the winter barley was 5.2 tonnes."]
+    assert "6.4" in answered("What was the mean yield of the winter barley?", *trials).sentences[0].text

@@ -156,3 +156,33 @@ def test_a_row_is_called_by_its_name_rather_than_its_number() -> None:
     by_number = answer_from_tables("What is the role of m2?", [members])
     assert by_number is not None
     assert by_number.text.startswith("role: treasurer. ")
+
+
+TICKETS = [
+    ("ticket", "opened", "customer", "status"),
+    ("8801", "2025-02-20", "Harlow", "closed"),
+    ("8866", "2025-06-04", "Corve", "open"),
+    ("8880", "2025-06-23", "Corve", "closed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many tickets of Corve are closed?", "1. (Counted"),
+        ("How many tickets does Corve have?", "2. (Counted"),
+        ("Which tickets are still open?", "ticket: 8866. (Looked up with status: open"),
+        ("When was ticket 8866 opened?", "opened: 2025-06-04."),
+    ],
+)
+def test_a_row_is_called_by_the_number_in_a_column_that_the_table_is_named_after(
+    question: str, answer: str
+) -> None:
+    found = answer_from_tables(question, [named("tickets", TICKETS)])
+    assert found is not None
+    assert found.text.startswith(answer)
+
+
+def test_a_verb_is_not_taken_for_a_value_where_a_column_is_named_by_it() -> None:
+    found = answer_from_tables("How many tickets did Corve open?", [named("tickets", TICKETS)])
+    assert found is None

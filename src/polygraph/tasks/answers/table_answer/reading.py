@@ -274,12 +274,20 @@ def _find_values(reading: Reading, table: TableView, free: list[bool]) -> None:
                 found.add((c, text))
         # A column of that name is meant rather than another form of a value.
         is_column = any(reading.tokens[first].stem in words for words in table.name_words)
+        if found and is_column and _is_verb(reading, first, last):
+            continue
         if not found and first == last and text.isalpha() and not is_column:
             found = single.get(stem(text), set())
         if found:
             reading.values.append(ValueMention(first, last, frozenset(found)))
             _take(free, first, last)
     reading.values.sort(key=lambda value: value.first)
+
+
+def _is_verb(reading: Reading, first: int, last: int) -> bool:
+    """Return whether a word is the verb of a question: "How many tickets did Corve open?" asks for no open ones."""
+    before = {token.text for token in reading.tokens[:first]}
+    return first == last == len(reading.tokens) - 1 and not before.isdisjoint(("do", "does", "did"))
 
 
 def _names_number(reading: Reading, table: TableView, column: int, first: int, last: int) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polygraph.tasks.answers.table_answer.cells import Column, read_column
 from polygraph.tasks.answers.table_answer.words import SYNONYMS, TOTALS, UNIT_WORDS
@@ -10,6 +10,7 @@ from polygraph.text.words import stem
 
 _NAMES = frozenset({"name", "title"})
 """Columns by which people call a row."""
+_NUMBER_STEMS = frozenset(map(stem, ("id", "no", "number")))
 UNIT_NOTE = re.compile(r"[(\[][^)\]]*[)\]]")
 """A note beside the name of a column, which mostly holds a unit."""
 _WORDS = re.compile(r"[^\W_]+")
@@ -43,6 +44,9 @@ class TableView:
         """
         kept = [n for n, row in enumerate(rows) if not _is_total(row)]
         columns = [read_column(name, [rows[n][c] for n in kept]) for c, name in enumerate(names)]
+        title_stems = frozenset(map(stem, plain_words(context)))
+        if columns and _numbers_rows(columns[0], title_stems):
+            columns[0] = replace(columns[0], kind="code")
         keys = [
             c
             for c, column in enumerate(columns)
@@ -52,7 +56,7 @@ class TableView:
         ]
         # Beside a number of the row, its name is what people call it by.
         key = next((c for c in keys if columns[c].name.casefold() in _NAMES), keys[0] if keys else -1)
-        view = cls(title, columns, kept, frozenset(map(stem, plain_words(context))), key)
+        view = cls(title, columns, kept, title_stems, key)
         for column in columns:
             view.name_words.append(name_stems(column.name))
             by_cell: dict[str, list[int]] = {}
@@ -61,6 +65,18 @@ class TableView:
                     by_cell.setdefault(" ".join(cell.casefold().split()), []).append(n)
             view.cells.append(by_cell)
         return view
+
+
+def _numbers_rows(column: Column, title_stems: frozenset[str]) -> bool:
+    """Return whether a column holds the numbers by which rows are called: `ticket` or `ticket_no` of the tickets."""
+    name = set(name_stems(column.name))
+    return (
+        column.kind == "number"
+        and bool(name - _NUMBER_STEMS)
+        and name - _NUMBER_STEMS <= title_stems
+        and all(cell.isdigit() for cell in column.cells)
+        and len(set(column.cells)) == len(column.cells)
+    )
 
 
 def name_stems(name: str) -> list[str]:

@@ -55,7 +55,7 @@ LIGHT = _word_set("""
     a about all an and are as at be been being belong belongs by can contain contains did do does exactly
     exist exists find for from get give gives given had has have having hold holds how i in into is it its list listed
     made make makes many me much name named of on one or our out place placed please record recorded
-    records row rows say shown show shows stand stands table tables tell that the their them there these they this
+    records row rows say shown show shows stand stands still table tables tell that the their them there these they this
     those to use used uses value values was we were what what's when where which who whom whose will with work works
     entry entries s than run runs currently now altogether overall
     """)

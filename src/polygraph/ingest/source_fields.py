@@ -25,6 +25,14 @@ _MAX_DATE_LINE = 60
 _WEEKDAY = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:the|this|dated?)\b", re.IGNORECASE
 )
+_DATED = re.compile(
+    r"(?:date(?: of (?:issue|publication|signature|the meeting))?|(?:last )?updated|dated|issued|published|released|"
+    r"signed)(?: on)?:?\s+",
+    re.IGNORECASE,
+)
+_FIRST_SENTENCE = re.compile(r"[.;,|(]\s+(?=[^\W\d])")
+_SIGNED = re.compile(r"signed(?: on)?:? (.{6,40})", re.IGNORECASE)
+_LAST_CHARACTERS = 1_000
 _FILE_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _PROGRAMS = frozenset({"python-docx", "openpyxl", "microsoft office user", "user", "unknown", "admin"})
 """Names that programs write where the author is not known."""
@@ -98,23 +106,33 @@ def header_fields(text: str) -> dict[str, Json]:
 def date_of(text: str, file: str) -> dict[str, Json]:
     r"""Return the day that a document is dated with: on a line of its own near its beginning, or in its file's name.
 
-    Such a line holds a whole date and otherwise a day of the week at most. A file's name has to begin with the date in
-    ISO format.
+    Such a line holds a whole date and otherwise a day of the week at most, or it begins with words that date the whole
+    document: ``Released 12 February 2025.``, ``Date of signature:``. The line ``Signed on`` may also stand at the end.
+    A file's name has to begin with the date in ISO format.
 
     >>> date_of("To Miss Vane\n\nMeridian Street\n19 January 1890\n\nDear Miss Vane,", "letter.txt")
     {'date': '19 January 1890'}
     >>> date_of("The tide turns.", "letters/1890-01-19-dray.txt"), date_of("In 1890 it turned.", "a.txt")
     ({'date': '1890-01-19'}, {})
+    >>> date_of("# Pump 4.2\n\nReleased 12 February 2025. Maintainer: P. Oke.", "notes.md")
+    {'date': '12 February 2025'}
     """
     lines = [line for line in text[: _FIRST_LINES * 1_000].split("\n") if line.strip()][:_FIRST_LINES]
     for line in lines:
         short = line.strip().strip("*_# \t")
+        if label := _DATED.match(short):
+            short = _FIRST_SENTENCE.split(short[label.end() :], maxsplit=1)[0]
         if len(short) > _MAX_DATE_LINE:
             continue
         for found, start, end in located_dates(short):
             rest = _WEEKDAY.sub("", short[:start] + short[end:])
             if found.first == found.last and not any(map(str.isalnum, rest)):
                 return {"date": short[start:end]}
+    for line in text[-_LAST_CHARACTERS:].split("\n"):
+        if signed := _SIGNED.fullmatch(line.strip()):
+            found = [(start, end) for day, start, end in located_dates(signed[1]) if day.first == day.last]
+            if len(found) == 1:
+                return {"date": signed[1][slice(*found[0])]}
     name = _FILE_DATE.match(PurePosixPath(file).name)
     if name and _is_day(*map(int, name.groups())):
         return {"date": name[0]}

@@ -50,7 +50,30 @@ def test_the_day_on_a_line_of_its_own_dates_a_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["It was lost on 14 November 1881.", "Minutes\n\nNovember 1881\n\nPresent: all."]
+    ("text", "date"),
+    [
+        ("CONTRACT\n\nDate of signature: 14 March 2019\n\n§ 1 Rent", "14 March 2019"),
+        ("# Pump 4.2\n\nReleased 12 February 2025. Maintainer: P. Oke.", "12 February 2025"),
+        (
+            "AMENDMENT\n" + "\nThe rent rises." * 20 + "\n\nSigned on 9 September 2021\nC. Brandt",
+            "9 September 2021",
+        ),
+    ],
+)
+def test_a_line_that_says_when_a_document_was_signed_or_released_dates_it(
+    tmp_path: Path, text: str, date: str
+) -> None:
+    assert fields_of(read_one(tmp_path, "a.txt", text)) == {"date": date}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It was lost on 14 November 1881.",
+        "Released on 3 May 1881 from prison, he sailed.",
+        "Signed on 3 May 1881 or on 4 May 1881",
+        "Minutes\n\nNovember 1881\n\nPresent: all.",
+    ],
 )
 def test_a_day_in_a_sentence_or_a_month_dates_no_text(tmp_path: Path, text: str) -> None:
     assert fields_of(read_one(tmp_path, "a.txt", text)) == {}

@@ -89,12 +89,16 @@ def newest_first(
 
 
 def differ_in_values(question: str, x: Candidate, y: Candidate) -> bool:
-    """Return whether sentences of two documents say the same with other numbers, as two states of a price do."""
+    """Return whether sentences of two documents say the same with other numbers, as two states of a price do.
+
+    Not if the question names what stands above one of them, and nothing that stands above the other alone.
+    """
     wanted = frozenset(content_stems(question))
     text_x, text_y = x.quoted.text, y.quoted.text
+    names_x, names_y = _names_above(x, question), _names_above(y, question)
     return (
         set(_NUMBER.findall(text_x)) != set(_NUMBER.findall(text_y))
-        and _names_above(x, question) == _names_above(y, question)
+        and not (names_x < names_y or names_y < names_x)
         and _say_the_same(x, y, _without_values(text_x, wanted), _without_values(text_y, wanted), wanted)
     )
 

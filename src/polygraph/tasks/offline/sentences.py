@@ -44,6 +44,7 @@ MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
 """Beginning of a line of the head of a mail, which states nothing."""
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
+_VERSION = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)+(?![\w-]|\.\w)")
 _WHY = re.compile(
     r"\W*(?:why|how come|for what reasons?|what (?:is|was|were|are) the reasons?)\b", re.IGNORECASE
 )
@@ -169,16 +170,19 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
 
 
 def names_in(question: str, text: str) -> list[str]:
-    """Return the names in a question that stand in a text word for word, but for times.
+    """Return the names and versions in a question that stand in a text word for word, but for times.
 
     >>> names_in("What did Ruiz find in trial T-31?", "Trial T-31"), names_in("What of T-31?", "Trial T-32, no. 31")
     (['T-31'], [])
+    >>> names_in("What is new in 4.3?", "Release 4.3."), names_in("What is new in 4.3?", "Release 4.3.1")
+    (['4.3'], [])
     """
-    line = f" {' '.join(words(text))} "
+    names = dict.fromkeys([*question_names(question), *_VERSION.findall(question)])
     return [
         name
-        for name in question_names(question)
-        if not is_time(name) and f" {' '.join(words(name))} " in line
+        for name in names
+        if not is_time(name)
+        and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text, re.IGNORECASE)
     ]
 
 

@@ -146,3 +146,16 @@ def test_what_stands_under_the_heading_that_is_asked_about_is_not_replaced_by_a_
     asked = answered("What was the mean yield of the winter barley in trial T-31?", *trials)
     assert [s.text for s in asked.sentences] == ["The mean yield of the winter barley was 5.2 tonnes."]
     assert "6.4" in answered("What was the mean yield of the winter barley?", *trials).sentences[0].text
+
+
+@pytest.mark.parametrize("date", ["", "1 May 2025"])
+def test_what_is_asked_of_two_versions_is_quoted_of_both(date):
+    text = "The default limit of uploads is {} MB."
+    releases = [
+        passage(1, text.format(8), title="Release 4.2", date=date and "1 March 2025"),
+        passage(2, text.format(20), title="Release 4.3", date=date),
+    ]
+    asked = "What changed in the default limit of uploads from 4.2 to 4.3?"
+    assert {s.text for s in answered(asked, *releases).sentences} == {text.format(8), text.format(20)}
+    only = answered("What is the default limit of uploads in 4.2?", *releases)
+    assert [s.text for s in only.sentences] == [text.format(8)]

@@ -130,9 +130,9 @@ def date_of(text: str, file: str) -> dict[str, Json]:
                 return {"date": short[start:end]}
     for line in text[-_LAST_CHARACTERS:].split("\n"):
         if signed := _SIGNED.fullmatch(line.strip()):
-            found = [(start, end) for day, start, end in located_dates(signed[1]) if day.first == day.last]
-            if len(found) == 1:
-                return {"date": signed[1][slice(*found[0])]}
+            days = [(start, end) for day, start, end in located_dates(signed[1]) if day.first == day.last]
+            if len(days) == 1:
+                return {"date": signed[1][slice(*days[0])]}
     name = _FILE_DATE.match(PurePosixPath(file).name)
     if name and _is_day(*map(int, name.groups())):
         return {"date": name[0]}

@@ -1,7 +1,7 @@
 """Answers without a model: by the rules for tables and verdicts, with sentences, or from the graph; or a refusal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from polygraph.models import Models
@@ -18,10 +18,13 @@ from polygraph.retrieve.graph_statements import (
 from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.answer import answer_with_sentences
-from polygraph.tasks.offline.question_scope import is_global_question
-from polygraph.tasks.offline.sentences import FENCES, Passage, in_lines
+from polygraph.tasks.offline.question_scope import is_global_question, summary_subject
+from polygraph.tasks.offline.sentence_pool import SentencePool
+from polygraph.tasks.offline.sentences import FENCES, Passage, QuotedSentence, in_lines
 from polygraph.text.words import content_stems
 
+_ABOUT = 6
+"""Sentences of a summary of one subject."""
 _PASSAGES = 16
 """Chunks from which an extractive answer is made."""
 
@@ -59,6 +62,10 @@ def answer_offline(
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> CitedText:
     is_global = is_global_question(question)
+    if is_global and (subject := summary_subject(question)):
+        passages = _passages(question, retrieval.evidence, index)
+        if about := _about(subject, passages, models):
+            return _quoted(about, passages)
     summaries = [item for item in retrieval.evidence if is_about_the_whole(item)]
     # Summaries may be results of steps; reports are about the collection whatever the form.
     if is_global and (retrieval.answer_form == "overview" or any(s.kind == "report" for s in summaries)):
@@ -75,20 +82,36 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
                 "no sentence sums up the collection; a question about the whole collection is one for `graphrag-global`"
             )
         return refusal(selection.refused_because)
+    answer = _quoted(selection.sentences, passages)
+    return replace(
+        answer,
+        text=f"{selection.verdict}: {answer.text}" if selection.verdict else answer.text,
+        notes=(selection.note,) if selection.note else (),
+    )
+
+
+def _about(subject: str, passages: Sequence[Passage], models: Models) -> list[QuotedSentence]:
+    """Return the sentences that are nearest to a subject and hold a word of it, in the order of their documents."""
+    if not passages:
+        return []
+    wanted = set(content_stems(subject))
+    near = SentencePool(passages, models).nearest(subject, most=2 * _ABOUT)
+    found = [each for each in near if not wanted.isdisjoint(content_stems(each.text))][:_ABOUT]
+    documents = list(dict.fromkeys(each.span.document for each in found))
+    return sorted(found, key=lambda each: (documents.index(each.span.document), each.span.start))
+
+
+def _quoted(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) -> CitedText:
+    """Return sentences as a text with their citations."""
     chunks = {p.chunk.id: p.chunk for p in passages}
     titles = {p.chunk.document: p.title for p in passages}
     citations = []
-    for s in selection.sentences:
+    for s in sentences:
         chunk = chunks[s.span.chunk]
         citations.append(
             cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
         )
-    text = _joined([(in_lines(c.quote), c.n) for c in citations])
-    return CitedText(
-        text=f"{selection.verdict}: {text}" if selection.verdict else text,
-        citations=tuple(citations),
-        notes=(selection.note,) if selection.note else (),
-    )
+    return CitedText(text=_joined([(in_lines(c.quote), c.n) for c in citations]), citations=tuple(citations))
 
 
 def _joined(quoted: Sequence[tuple[str, int]]) -> str:

@@ -316,6 +316,14 @@ def test_an_overview_gives_the_share_of_documents_of_each_theme(retrieval, index
     assert [c.n for c in found.citations] == [1]
 
 
+def test_a_summary_of_one_subject_quotes_what_is_said_of_it_and_no_themes_of_the_collection(retrieval, index):
+    theme = from_graph("report", "# The light\nMara Quill built the light.", "a.txt", "b.txt")
+    with_theme = replace(retrieval, evidence=(*retrieval.evidence, theme))
+    found = answer("Summarise what is said of the fog horn.", with_theme, index, hashed_models())
+    assert "The fog horn was bought by Tobias Wren." in [c.quote for c in found.citations]
+    assert "- The light" not in found.text
+
+
 def test_an_overview_without_reports_is_refused_for_that_and_not_for_a_german_noun(retrieval, index):
     found = answer("Worum geht es in diesen Dokumenten?", retrieval, index, hashed_models())
     assert found.refused

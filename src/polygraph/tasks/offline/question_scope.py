@@ -39,6 +39,11 @@ _ABOUT_THIS = re.compile(
     re.IGNORECASE,
 )
 """Asks what all of it is about, whatever it is: articles, letters, invoices."""
+_SUMMARY = re.compile(
+    r"\W*(?:please,? |(?:can|could) you (?:please )?)?(?:summari[sz]e|sum up|"
+    r"(?:give (?:me |us )?)?(?:a |an )?(?:\w+ )?(?:summary|overview) of)\s+(?P<subject>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
 _FORMS = {code: re.compile(rf"\b(?:{form})\b", re.IGNORECASE) for code, form in _GLOBAL.items()}
 
 
@@ -69,6 +74,16 @@ def subject_words(question: str) -> str:
         return ""
     stop = STOP_WORDS | FUNCTION_WORDS.get(_language(question), frozenset())
     return " ".join(w for w in words(question) if w not in stop and stem(w) not in _GLOBAL_STEMS)
+
+
+def summary_subject(question: str) -> str:
+    """Return the words that say what a question wants summed up; empty if it is the whole, or no summary is wanted.
+
+    >>> summary_subject("Summarise the dispute about the heating."), summary_subject("Summarise these documents.")
+    ('dispute heating', '')
+    """
+    wanted = _SUMMARY.match(question)
+    return subject_words(wanted["subject"]) if wanted else ""
 
 
 def _language(question: str) -> str:

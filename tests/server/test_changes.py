@@ -1,9 +1,7 @@
 """Several indexes, and an index that changes while it is asked."""
 
-import os
 import threading
 import time
-from functools import partial
 
 import pytest
 
@@ -80,17 +78,6 @@ def test_an_empty_file_is_no_index_yet_and_takes_documents(tmp_path, call):
         (tmp_path / "mill.txt").write_text(NOTE)
         another(index).add(tmp_path / "mill.txt")
         assert documents(client, "new") == 1
-
-
-def test_a_question_says_what_is_wrong_with_tables_that_were_overwritten_while_they_were_open(tmp_path):
-    with serving({"papers": build(tmp_path / "papers")}) as running, running.client() as client:
-        ask = partial(client.post, "/api/v1/indexes/papers/ask")
-        assert ask(json={"question": "Who built the Skerry Light?", "method": "bm25"}).status_code == 200
-        # In place, as a copy of a backup does it; pages that were read are kept.
-        os.truncate(tmp_path / "papers" / "index.sqlite", 20_000)
-        refused = ask(json={"question": "What did Halcyon strike?", "method": "hipporag"})
-        assert (refused.status_code, refused.json()["type"]) == (503, "urn:polygraph:index-unreadable")
-        assert "polygraph doctor --index" in refused.json()["detail"]
 
 
 def test_what_another_process_wrote_is_seen_by_the_next_request(tmp_path):

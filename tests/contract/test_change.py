@@ -195,7 +195,7 @@ def test_any_history_gives_the_index_of_what_is_left_with_a_model(tmp_path_facto
 
 
 @pytest.mark.parametrize(
-    "n", [pytest.param(20, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.deep)]
+    "n", [pytest.param(12, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.deep)]
 )
 @pytest.mark.parametrize("chat", [None, scripted_chat()], ids=["capitals", "model"])
 def test_any_of_many_histories_gives_the_index_of_what_is_left(chat, n, no_parser, tmp_path_factory):

@@ -73,7 +73,7 @@ def fails(ended, *parts, code=2):
 
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
 @pytest.mark.parametrize(
-    "kills", [pytest.param(6, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.deep)]
+    "kills", [pytest.param(4, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.deep)]
 )
 def test_killed_at_random_moments_nothing_is_lost_nor_paid_twice(kills, tmp_path):
     found = benchmark("kills").run(tmp_path, kills, seed=kills, documents=12, per_round=4)

@@ -377,11 +377,11 @@ def test_a_cut_history_starts_with_no_label():
 )
 def test_a_long_text_is_read_in_linear_time(part):
     for text in (
-        part * 50_000,
-        part[:1] + part[1:] * 50_000,
-        "<" + part[-1] * 200_000,
-        "[1" + " 1" * 100_000,
+        part * 25_000,
+        part[:1] + part[1:] * 25_000,
+        "<" + part[-1] * 100_000,
+        "[1" + " 1" * 50_000,
     ):
         started = time.process_time()
         neutralize(text, FENCES["transcript"], n_items=9, headings=HEADINGS, records=True)
-        assert time.process_time() - started < 10
+        assert time.process_time() - started < 3

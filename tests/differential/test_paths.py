@@ -49,4 +49,4 @@ def test_two_hops_between_hubs_are_quick():
     )
     started = time.process_time()
     assert len(paths(graph, 0, 1)) == 1_000
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 0.5

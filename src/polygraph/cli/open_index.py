@@ -94,12 +94,10 @@ def open_to_serve(folder: Path, threads: int, write: bool, **flags: Any) -> "Ind
         settings = settings.model_copy(update={"concurrency": threads})
     opened = _open(folder, settings)
     if url_of(folder) is None and not is_begun(folder):
-        name, first = (
-            place_of(folder),
-            "The first document that is added makes it, or" if write else "Make one with",
-        )
+        name = place_of(folder)
+        how = "The first document that is added makes it, or" if write else "Make one with"
         print(
-            f"note: there is no index at {name}. {first}: polygraph index PATH --index {quoted(name)}. "
+            f"note: there is no index at {name}. {how}: polygraph index PATH --index {quoted(name)}. "
             "Name another one with --index",
             file=sys.stderr,
         )

@@ -62,16 +62,18 @@ def answer_offline(
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> CitedText:
     is_global = is_global_question(question)
-    if is_global and (subject := summary_subject(question)):
-        passages = _passages(question, retrieval.evidence, index)
-        if about := _about(subject, passages, models):
-            return _quoted(about, passages)
+    subject = summary_subject(question) if is_global else ""
     summaries = [item for item in retrieval.evidence if is_about_the_whole(item)]
     # Summaries may be results of steps; reports are about the collection whatever the form.
-    if is_global and (retrieval.answer_form == "overview" or any(s.kind == "report" for s in summaries)):
+    is_overview = is_global and (
+        retrieval.answer_form == "overview" or any(s.kind == "report" for s in summaries)
+    )
+    passages = [] if is_overview and not subject else _passages(question, retrieval.evidence, index)
+    if subject and (about := _about(subject, passages, models)):
+        return _quoted(about, passages)
+    if is_overview:
         # The numbers of the evidence stay those of the retrieval.
         return _from_graph(list_themes(retrieval.evidence, index, only_summaries=bool(summaries)))
-    passages = _passages(question, retrieval.evidence, index)
     selection = answer_with_sentences(question, passages, models)
     if not selection.sentences:
         if (found := connections(question, retrieval.evidence, index)).lines:

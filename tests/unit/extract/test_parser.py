@@ -475,13 +475,13 @@ HOSTILE += [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_cost_grows_with_the_length_of_the_reply(piece):
-    text = piece * (50_000 // len(piece))
+    text = piece * (25_000 // len(piece))
     started = time.process_time()
     repair_json(text)
     with contextlib.suppress(UnusableReply):
         parse_extraction(text)
     # A quadratic pass over so much text would take minutes.
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 3
 
 
 def test_predicates_keep_the_capitals_of_names():

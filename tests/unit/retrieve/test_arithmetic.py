@@ -111,7 +111,7 @@ def test_the_longest_expressions_take_no_time():
     for text in ("9^64*" * 80 + "1", "(" * 400, "max(" + "1," * 200 + "1)", "1" * 500):
         with pytest.raises(ExpressionError):
             evaluate(text + ")" * 90)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 0.5
 
 
 def test_names_are_listed_without_functions():

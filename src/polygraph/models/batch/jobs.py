@@ -167,7 +167,7 @@ class Batch:
             )
         self.options = options
         self.index = ""
-        """What messages call the index that the calls belong to; empty for the default one."""
+        """What messages call the index that the calls are for; empty if they are for none."""
         self._folder = options.folder.resolve()
         self._calls = store
         self._store = BatchStore(store)

@@ -6,6 +6,8 @@ from pydantic_core import PydanticSerializationError, to_json
 
 # `json.dumps` with these arguments would make an encoder for every value.
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_WRITES_LARGE_NUMBERS = to_json(1e300) == b"1e+300"
+"""Whether Pydantic writes large numbers as `json` does; before version 2.13 it did not."""
 
 
 def compact_json(value: object) -> str:
@@ -17,6 +19,8 @@ def compact_json(value: object) -> str:
     Raises:
         TypeError: if it has a part that JSON does not know.
     """
+    if not _WRITES_LARGE_NUMBERS:
+        return _encoder.encode(value)
     try:
         # A quarter of the time of `json`.
         data = to_json(value)

@@ -1,5 +1,5 @@
 # `make demo` shows Polygraph at work, `make test` runs the quick tests (4 to 7 minutes on two cores). Every target creates
-# its environment in .venv. `make check` is for each change; .ci/run adds `make slow`.
+# its environment in .venv. `make check` is for each change; .ci/run adds the slow tests and those of the page.
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
@@ -16,7 +16,8 @@ PYTEST := $(MEMORY) $(BIN)/python -m pytest
 # Of files without a slow test there is nothing to import.
 SLOW = $$(grep -rl --include='*.py' 'mark\.slow' tests | grep -v '^tests/page/' | sort)
 
-.PHONY: adapters finetune test-ray test-publish test-postgres postgres-server demo test check lint types slow deep page web clean
+.PHONY: adapters finetune test-ray test-publish test-postgres postgres-server demo test check lint types slow quick-and-slow compiled deep page \
+	web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -30,16 +31,28 @@ test: $(VENV)/.dev
 slow: $(VENV)/.dev
 	$(PYTEST) -n $(PROCESSES) --dist worksteal -m "slow and not network and not gpu" $(SLOW)
 
-# The same properties as in `slow` on many more cases: for changes of the store, of builds or of the graph. About an hour.
+# Both in one run, which imports all tests once. The files with the longest tests come first in the order of names.
+quick-and-slow: $(VENV)/.dev
+	$(PYTEST) -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not deep and not network and not gpu" --ignore=tests/page
+
+# Processes that start together would all compile the same modules: in a new environment, one does it before them. What
+# is wrong with the tests is said when they are run.
+compiled: $(VENV)/.dev
+	@$(PYTEST) --collect-only -q >/dev/null || true
+
+# The same properties as in the other tests on many more cases: for changes of the store, of builds or of the graph. About
+# an hour.
 deep: $(VENV)/.dev postgres-server
-	$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m deep --ignore=tests/postgres
+	$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m deep --ignore=tests/postgres --ignore=tests/page
+	$(PYTEST) tests/page -m deep
+	$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m "hypothesis and not deep" --hypothesis-profile=deep tests
 	$(MEMORY) $(VENV)/postgres/bin/python -m pytest tests/postgres -m deep
 
 # The page in a real Chromium, alone: drawing without a GPU takes all cores. In about one of fifteen runs the browser shows
 # nothing in any test, for a reason that is not known (the first failure prints what there is): such a run ends at once and
 # is done again.
 page: $(VENV)/.dev
-	$(PYTEST) tests/page --maxfail=2 || $(PYTEST) tests/page
+	$(PYTEST) tests/page -m "not deep" --maxfail=2 || $(PYTEST) tests/page -m "not deep"
 
 check: lint types test
 

@@ -18,8 +18,9 @@ from hypothesis import settings
 from typer import Typer
 from typer.main import get_command
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile("polygraph", deadline=None)
+# How long an example takes depends on what else the machine does. `make deep` tries many more of them.
+settings.register_profile("polygraph", deadline=None, max_examples=60)
+settings.register_profile("deep", deadline=None, max_examples=1000)
 settings.load_profile("polygraph")
 
 # Importing the tests makes millions of objects that stay: the garbage collector need not visit them meanwhile. They are

@@ -179,7 +179,7 @@ COMMON = {
 
 
 @pytest.mark.slow
-@settings(max_examples=3, **COMMON)
+@settings(max_examples=4, **COMMON)
 @example([("add", "log.txt"), ("remove", "log.txt"), ("add", "log.txt")])
 @given(STEPS)
 def test_any_history_gives_the_index_of_what_is_left(no_parser, tmp_path_factory, steps):
@@ -187,19 +187,17 @@ def test_any_history_gives_the_index_of_what_is_left(no_parser, tmp_path_factory
 
 
 @pytest.mark.slow
-@settings(max_examples=3, **COMMON)
+@settings(max_examples=4, **COMMON)
 @example([("remove", "letter.txt"), ("change", "board.txt"), ("refresh", "")])
 @given(STEPS)
 def test_any_history_gives_the_index_of_what_is_left_with_a_model(tmp_path_factory, steps):
     follow(steps, tmp_path_factory.mktemp("history"), scripted_chat())
 
 
-@pytest.mark.parametrize(
-    "n", [pytest.param(12, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.deep)]
-)
+@pytest.mark.deep
 @pytest.mark.parametrize("chat", [None, scripted_chat()], ids=["capitals", "model"])
-def test_any_of_many_histories_gives_the_index_of_what_is_left(chat, n, no_parser, tmp_path_factory):
-    @settings(max_examples=n, **COMMON)
+def test_any_of_many_histories_gives_the_index_of_what_is_left(chat, no_parser, tmp_path_factory):
+    @settings(max_examples=300, **COMMON)
     @given(STEPS)
     def check(steps):
         follow(steps, tmp_path_factory.mktemp("history"), chat)

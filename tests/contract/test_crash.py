@@ -9,7 +9,9 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 
@@ -97,27 +99,40 @@ STOPS = (
 )
 
 
+@dataclass(frozen=True)
+class Change:
+    """An index before a change, what makes the change, and the index after it."""
+
+    before: Path
+    make: Callable[[Index], object]
+    after: Path
+    answers: tuple[object, object]
+    """Before and after."""
+
+
+@pytest.fixture(scope="module", params=["add", "remove"])
+def change(request, tmp_path_factory, papers_texts, write_files):
+    base = tmp_path_factory.mktemp(request.param)
+    folder = write_files(base / "papers", papers_texts)
+    with opened(base / "before") as index:
+        index.add(folder)
+    write_files(folder, {"letter.txt": "Mara Quill sold the lamp of the Skerry Light to Ezra Pike."})
+
+    def make(index):
+        return index.add(folder) if request.param == "add" else index.remove("letter.txt")
+
+    after = Path(shutil.copytree(base / "before", base / "after"))
+    with opened(after) as index:
+        make(index)
+    return Change(base / "before", make, after, (answer(base / "before"), answer(after)))
+
+
 @pytest.mark.parametrize(("tables", "stop"), STOPS)
-@pytest.mark.parametrize("work", ["add", "remove"])
 def test_stopped_at_any_step_readers_see_the_former_state_and_the_command_goes_on(
-    tables, stop, work, tmp_path, monkeypatch, papers_texts, write_files
+    tables, stop, change, tmp_path, monkeypatch
 ):
-    folder, index = write_files(tmp_path / "papers", papers_texts), tmp_path / "papers.index"
-    with opened(index) as opened_index:
-        opened_index.add(folder)
-    before = answer(index)
-    change = {"letter.txt": "Mara Quill sold the lamp of the Skerry Light to Ezra Pike."}
-
-    def do(opened_index):
-        return (
-            opened_index.add(write_files(folder, change))
-            if work == "add"
-            else opened_index.remove("letter.txt")
-        )
-
-    whole = Path(shutil.copytree(index, tmp_path / "whole"))
-    with opened(whole) as opened_index:
-        do(opened_index)
+    index = Path(shutil.copytree(change.before, tmp_path / "papers.index"))
+    before, after = change.answers
     real = getattr(tables, stop)
 
     def stopped(self, *args, **kwargs):
@@ -128,19 +143,19 @@ def test_stopped_at_any_step_readers_see_the_former_state_and_the_command_goes_o
         patched.setattr(tables, stop, stopped)
         reached = False
         try:
-            do(opened_index)
+            change.make(opened_index)
         except KeyboardInterrupt:
             reached = True
     if not reached:
-        pytest.skip(f"{work} does not call {tables.__name__}.{stop}")
+        pytest.skip(f"{change.before.parent.name} does not call {tables.__name__}.{stop}")
     assert answer(index) == before
     with opened(index) as opened_index:
-        do(opened_index)
-    assert answer(index) == answer(whole)
-    assert answer(index) != before
+        change.make(opened_index)
+    assert answer(index) == after
+    assert after != before
     assert not (index / SAVED_STATE).exists()
     kills = benchmark("kills")
-    ours, theirs = kills.tables(index), kills.tables(whole)
+    ours, theirs = kills.tables(index), kills.tables(change.after)
     for name in kills.TABLES:
         assert ours[name] == theirs[name], name
 
@@ -276,8 +291,13 @@ def damaged_files(index):
                 yield path
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["flipped", "removed", "cut", "emptied", "longer"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        *(pytest.param(how, marks=pytest.mark.slow) for how in ("flipped", "removed", "cut")),
+        *(pytest.param(how, marks=pytest.mark.deep) for how in ("emptied", "longer")),
+    ],
+)
 def test_damaged_files_give_a_sentence_and_no_wrong_answer_and_are_made_anew(how, index, call):
     before = {
         m: call("ask", QUESTION, "--index", index, "-m", m, "--json").out

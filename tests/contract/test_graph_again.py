@@ -272,8 +272,8 @@ def follow(base, seed, monkeypatch):
     "seeds",
     [
         range(10),
-        pytest.param(range(10, 55), marks=pytest.mark.slow),
-        pytest.param(range(55, 1000), marks=pytest.mark.deep),
+        pytest.param(range(10, 25), marks=pytest.mark.slow),
+        pytest.param(range(25, 1000), marks=pytest.mark.deep),
     ],
 )
 def test_the_graph_follows_its_rows_whatever_was_kept_and_however_little_is_worked_on_at_once(

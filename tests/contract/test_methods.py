@@ -29,13 +29,7 @@ def differs_in_numbers_only(name):
     "name", [pytest.param(name, marks=pytest.mark.slow) if ":" in name else name for name in METHODS]
 )
 def test_every_method_keeps_to_the_contract(name):
-    check_method(METHODS[name], quick=":" in name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n in METHODS if ":" in n and not differs_in_numbers_only(n)])
-def test_every_preset_that_runs_other_code_than_its_method_keeps_to_the_whole_contract(name):
-    check_method(METHODS[name])
+    check_method(METHODS[name], quick=differs_in_numbers_only(name))
 
 
 def test_small_batches_of_reports_mean_more_calls_and_nothing_else():

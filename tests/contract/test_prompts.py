@@ -5,6 +5,7 @@ import re
 import time
 import unicodedata
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 
 import pytest
@@ -218,13 +219,23 @@ def structure(name, text, harmless):
     return [re.findall(pattern, part, re.MULTILINE) for part, pattern in parts]
 
 
+@cache
+def harmless_requests(name):
+    return requests_for(name, "harmless")
+
+
+@cache
+def harmless_structure(name, text):
+    return structure(name, text, text)
+
+
 def faults(name, text):
     """Compare the structure of hostile and harmless requests, turn by turn."""
-    wanted, found = requests_for(name, "harmless"), requests_for(name, text)
+    wanted, found = harmless_requests(name), requests_for(name, text)
     shown = []
     for one, other in zip(wanted, found, strict=False):
         for a, b in zip(one.messages, other.messages, strict=True):
-            if b.role != "assistant" and structure(name, a.content, a.content) != structure(
+            if b.role != "assistant" and harmless_structure(name, a.content) != structure(
                 name, b.content, a.content
             ):
                 shown.append(f"{name}: {b.content[-1500:]!r}")
@@ -337,7 +348,6 @@ def test_no_combination_of_odd_letters_and_line_breaks_is_structure(name, text):
     assert faults(name, text) == []
 
 
-@settings(max_examples=200, deadline=None)
 @given(hostile())
 def test_neutralizing_twice_changes_nothing_more(text):
     labels = FENCES["evidence"]

@@ -74,8 +74,9 @@ def settled(server, since):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
-@pytest.mark.slow
-@pytest.mark.parametrize("n_kills", [1, 4])
+@pytest.mark.parametrize(
+    "n_kills", [pytest.param(1, marks=pytest.mark.deep), pytest.param(4, marks=pytest.mark.slow)]
+)
 def test_a_killed_study_resumes_without_paying_twice_and_ends_with_the_same_files(
     n_kills, sound, tmp_path, call, start
 ):

@@ -9,13 +9,25 @@ from polygraph.evaluate.statistics.randomisation import randomisation_test
 from polygraph.evaluate.statistics.score_interval import score, score_interval
 from polygraph.evaluate.statistics.student import t_quantile, t_two_sided
 
-stats = pytest.importorskip("scipy.stats")
-proportion = pytest.importorskip("statsmodels.stats.proportion")
-multitest = pytest.importorskip("statsmodels.stats.multitest")
+
+# Each library is imported by the process that runs these tests, not by all that collect them.
+@pytest.fixture(scope="module")
+def stats():
+    return pytest.importorskip("scipy.stats")
+
+
+@pytest.fixture(scope="module")
+def proportion():
+    return pytest.importorskip("statsmodels.stats.proportion")
+
+
+@pytest.fixture(scope="module")
+def multitest():
+    return pytest.importorskip("statsmodels.stats.multitest")
 
 
 @pytest.mark.slow
-def test_students_distribution_is_that_of_scipy():
+def test_students_distribution_is_that_of_scipy(stats):
     rng = np.random.default_rng(0)
     for degrees in (*range(1, 12), *rng.integers(12, 4999, size=40)):
         for t in rng.uniform(0, 12, size=5):
@@ -24,7 +36,7 @@ def test_students_distribution_is_that_of_scipy():
             assert t_quantile(alpha, int(degrees)) == pytest.approx(stats.t.isf(alpha / 2, degrees), rel=1e-8)
 
 
-def test_the_interval_of_a_share_is_that_of_wilson_or_of_clopper_and_pearson():
+def test_the_interval_of_a_share_is_that_of_wilson_or_of_clopper_and_pearson(proportion):
     rng = np.random.default_rng(1)
     for _ in range(200):
         n = int(rng.integers(2, 200))
@@ -37,7 +49,7 @@ def test_the_interval_of_a_share_is_that_of_wilson_or_of_clopper_and_pearson():
         assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
 
 
-def test_unanimous_outcomes_have_the_interval_and_p_of_the_exact_sign_test():
+def test_unanimous_outcomes_have_the_interval_and_p_of_the_exact_sign_test(stats, proportion):
     for n in range(2, 13):
         (found,) = paired_means(np.ones((n, 1)), np.random.default_rng(0))
         low, _ = proportion.proportion_confint(n, n, alpha=0.05, method="beta")
@@ -77,7 +89,7 @@ def test_the_ends_of_the_score_interval_are_where_the_score_reaches_the_quantile
         assert high == 1 or score(high, wins, losses, n) == pytest.approx(-1.959964, abs=1e-4)
 
 
-def test_no_p_value_is_below_that_of_the_exact_sign_test_of_wins_and_losses():
+def test_no_p_value_is_below_that_of_the_exact_sign_test_of_wins_and_losses(stats):
     rng = np.random.default_rng(2)
     d = rng.choice([-1.0, 0.0, 1.0], p=[0.15, 0.3, 0.55], size=(12, 300))
     for column, found in zip(d.T, paired_means(d, rng), strict=True):
@@ -86,7 +98,7 @@ def test_no_p_value_is_below_that_of_the_exact_sign_test_of_wins_and_losses():
         assert found.p >= exact - 1e-9
 
 
-def test_with_many_questions_interval_and_p_are_those_of_the_t_test():
+def test_with_many_questions_interval_and_p_are_those_of_the_t_test(stats):
     rng = np.random.default_rng(3)
     d = np.clip(rng.normal(0.02, 0.2, size=(2000, 20)), -1, 1)
     for column, found in zip(d.T, paired_means(d, rng), strict=True):
@@ -96,7 +108,7 @@ def test_with_many_questions_interval_and_p_are_those_of_the_t_test():
         assert found.p == pytest.approx(theirs.pvalue, abs=0.02)
 
 
-def test_the_randomisation_test_is_that_of_scipy():
+def test_the_randomisation_test_is_that_of_scipy(stats):
     rng = np.random.default_rng(4)
     for _ in range(10):
         d = np.round(rng.normal(0.2, 1.0, size=(11, 1)), 1)
@@ -110,8 +122,9 @@ def test_the_randomisation_test_is_that_of_scipy():
         assert randomisation_test(d, rng)[0] == pytest.approx(theirs.pvalue, abs=1e-9)
 
 
-@pytest.mark.slow
-def test_holm_is_that_of_statsmodels():
+def test_holm_is_that_of_statsmodels(multitest, monkeypatch):
+    # statsmodels collects garbage in each call: a second each, among all that the tests have imported.
+    monkeypatch.setattr("gc.collect", lambda: 0)
     rng = np.random.default_rng(5)
     for m in range(1, 40):
         p_values = (rng.random(m) ** 3).tolist()

@@ -13,14 +13,34 @@ from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import detectable_difference, power_analysis, questions_needed
 from polygraph.evaluate.statistics.win_rates import box_statistics, win_rates
 
-stats = pytest.importorskip("scipy.stats")
-optimize = pytest.importorskip("scipy.optimize")
-statsmodels = pytest.importorskip("statsmodels.api")
-power = pytest.importorskip("statsmodels.stats.power")
-cbook = pytest.importorskip("matplotlib.cbook")
+
+# Each library is imported by the process that runs these tests, not by all that collect them.
+@pytest.fixture(scope="module")
+def stats():
+    return pytest.importorskip("scipy.stats")
 
 
-def test_mcnemars_test_is_the_binomial_test_of_the_discordant_questions():
+@pytest.fixture(scope="module")
+def optimize():
+    return pytest.importorskip("scipy.optimize")
+
+
+@pytest.fixture(scope="module")
+def statsmodels():
+    return pytest.importorskip("statsmodels.api")
+
+
+@pytest.fixture(scope="module")
+def power():
+    return pytest.importorskip("statsmodels.stats.power")
+
+
+@pytest.fixture(scope="module")
+def cbook():
+    return pytest.importorskip("matplotlib.cbook")
+
+
+def test_mcnemars_test_is_the_binomial_test_of_the_discordant_questions(stats):
     rng = np.random.default_rng(0)
     for _ in range(100):
         a, b = rng.integers(0, 2, size=(2, int(rng.integers(3, 30)))).astype(float)
@@ -29,7 +49,7 @@ def test_mcnemars_test_is_the_binomial_test_of_the_discordant_questions():
             assert paired_test(a, b).p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
 
 
-def test_wilcoxons_test_is_the_enumeration_of_all_signs():
+def test_wilcoxons_test_is_the_enumeration_of_all_signs(stats):
     rng = np.random.default_rng(1)
     tested = 0
     for _ in range(60):
@@ -46,7 +66,7 @@ def test_wilcoxons_test_is_the_enumeration_of_all_signs():
     assert tested > 20
 
 
-def test_the_paired_t_test_and_cohens_d_are_those_of_their_formulas():
+def test_the_paired_t_test_and_cohens_d_are_those_of_their_formulas(stats):
     rng = np.random.default_rng(2)
     for _ in range(50):
         a, b = rng.normal(size=(2, 25))
@@ -85,7 +105,7 @@ def test_krippendorffs_alpha_is_one_minus_the_ratio_of_disagreements_of_all_pair
         assert krippendorff_alpha(values) == pytest.approx(1 - observed / expected)
 
 
-def test_strengths_maximise_the_likelihood_of_bradley_and_terry():
+def test_strengths_maximise_the_likelihood_of_bradley_and_terry(optimize):
     rng = np.random.default_rng(5)
     names = ("a", "b", "c")
     pairs = list(combinations(range(3), 2))
@@ -109,7 +129,7 @@ def test_strengths_maximise_the_likelihood_of_bradley_and_terry():
         assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_effect_of_length_is_that_of_least_squares_with_robust_variances():
+def test_the_effect_of_length_is_that_of_least_squares_with_robust_variances(stats, statsmodels):
     rng = np.random.default_rng(6)
     for n in (10, 30, 130):
         x = np.round(rng.normal(5, 10, size=n))
@@ -126,7 +146,7 @@ def test_the_effect_of_length_is_that_of_least_squares_with_robust_variances():
         assert (found.words.low, found.words.high) == pytest.approx((expected.low, expected.high))
 
 
-def test_boxes_are_those_of_matplotlib():
+def test_boxes_are_those_of_matplotlib(cbook):
     rng = np.random.default_rng(7)
     for _ in range(50):
         values = rng.exponential(size=int(rng.integers(1, 40)))
@@ -144,7 +164,7 @@ def test_win_rates_are_those_of_the_papers_formula():
     assert win_rates(verdicts).relative == pytest.approx((a - b) / (a + b + tie))
 
 
-def test_power_is_that_of_the_normal_and_the_t_test():
+def test_power_is_that_of_the_normal_and_the_t_test(stats, power):
     rng = np.random.default_rng(9)
     for deviation, n in zip(rng.uniform(0.1, 1, size=20), rng.integers(10, 500, size=20), strict=True):
         gap = detectable_difference(float(deviation), int(n))

@@ -15,15 +15,20 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra `server`")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
 
+# On a busy machine five seconds, the default, are not enough.
+playwright.expect.set_options(timeout=30_000)
+
 ROOT = Path(__file__).parent.parent.parent
 BUILT = ROOT / "src/polygraph/server/page/index.html"
+COMMAND = [sys.executable, "-m", "polygraph"]
 TOKEN = "page-tests-token-of-enough-length"
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-# Background requests of the browser itself would fail and be counted as those of the page.
+# Background requests of the browser itself would fail and be counted as those of the page. Without a GPU, pages are put
+# together with less work where no GPU is imitated for it; WebGL needs one.
 FLAGS = [
     "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--enable-unsafe-swiftshader", "--use-angle=swiftshader",
+    "--disable-sync", "--enable-unsafe-swiftshader", "--use-angle=swiftshader", "--disable-gpu-compositing",
 ]  # fmt: skip
 NOTES = {
     "light.txt": "Mara Quill built the Skerry Light in 1869. She paid for the lamp with her own money.",
@@ -34,8 +39,8 @@ NOTES = {
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """The address of a server over the index `town`, with documents, and `new` and `unused`, without."""
+def town(tmp_path_factory):
+    """The folder of an index of `NOTES`, which nothing may change."""
     if not BUILT.is_file():
         pytest.skip("the page is not built; build it with: make web")
     folder = tmp_path_factory.mktemp("page")
@@ -43,17 +48,23 @@ def server(tmp_path_factory):
     source.mkdir()
     for name, text in NOTES.items():
         (source / name).write_text(text)
-    command = [sys.executable, "-m", "polygraph"]
     subprocess.run(
-        [*command, "index", str(source), "--index", str(folder / "town.index"), "--offline"],
+        [*COMMAND, "index", str(source), "--index", str(folder / "town.index"), "--offline"],
         check=True, capture_output=True, timeout=240,
     )  # fmt: skip
-    _measure(folder)
+    return folder / "town.index"
+
+
+@pytest.fixture(scope="session")
+def server(town):
+    """The address of a server over the index `town`, with documents, and `new` and `unused`, without."""
+    folder = town.parent
+    (folder / "studies").mkdir()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [*command, "serve", "--port", str(port), "--offline", "--index", f"town={folder / 'town.index'}",
+        [*COMMAND, "serve", "--port", str(port), "--offline", "--index", f"town={town}",
          "--index", f"new={folder / 'new.index'}", "--index", f"unused={folder / 'unused.index'}",
          "--studies", str(folder / "studies")],
         env=os.environ | {"POLYGRAPH_SERVER_TOKENS": f"tester admin {TOKEN}"},
@@ -61,6 +72,7 @@ def server(tmp_path_factory):
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     try:
+        _measure(folder)  # while the server starts
         wait_for(f"{address}/healthz", process)
         yield address
     finally:
@@ -77,10 +89,9 @@ def _measure(folder):
         for n, (text, gold) in enumerate(asked)
     ]
     questions.write_text("\n".join(lines))
-    (folder / "studies").mkdir()
     with (folder / "studies" / "town.json").open("wb") as file:
         subprocess.run(
-            [sys.executable, "-m", "polygraph", "eval", "retrieval", "--questions", str(questions), "--index",
+            [*COMMAND, "eval", "retrieval", "--questions", str(questions), "--index",
              str(folder / "town.index"), "--offline", "--json"],
             check=True, stdout=file, timeout=240,
         )  # fmt: skip

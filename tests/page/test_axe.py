@@ -5,7 +5,15 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [
+        (1280, False),
+        (400, True),
+        pytest.param(1280, True, marks=pytest.mark.deep),
+        pytest.param(400, False, marks=pytest.mark.deep),
+    ],
+)
 def test_axe_finds_nothing_serious(open_page, serious_findings, width, dark):
     page = open_page("#/town/ask", width=width, dark=dark)
     page.wait_for_selector(".welcome")

@@ -1,29 +1,24 @@
 """Judge this: what it takes is told before it begins, the verdict and its study have addresses."""
 
 import os
+import shutil
 import socket
 import subprocess
-import sys
 
 import pytest
 from playwright.sync_api import expect
 
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.testing import scripted_chat
-from tests.page.conftest import BUILT, NOTES, TOKEN, wait_for
+from tests.page.conftest import COMMAND, TOKEN, wait_for
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def with_model(tmp_path_factory):
+def with_model(town, tmp_path_factory):
     """The address of a server whose chat model is at an endpoint."""
-    if not BUILT.is_file():
-        pytest.skip("the page is not built; build it with: make web")
-    folder = tmp_path_factory.mktemp("judge")
-    (folder / "notes").mkdir()
-    for name, text in NOTES.items():
-        (folder / "notes" / name).write_text(text)
+    index = shutil.copytree(town, tmp_path_factory.mktemp("judge") / "i")
     with ScriptedServer(chat=scripted_chat()) as endpoint, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -33,13 +28,8 @@ def with_model(tmp_path_factory):
             "POLYGRAPH_CHAT_MODEL": "gpt-4o-mini",
             "POLYGRAPH_API_KEY": "k",
         }
-        command = [sys.executable, "-m", "polygraph"]
-        subprocess.run(
-            [*command, "index", str(folder / "notes"), "--index", str(folder / "i"), "--offline"],
-            check=True, capture_output=True, timeout=240,
-        )  # fmt: skip
         process = subprocess.Popen(
-            [*command, "serve", "--port", str(port), "--index", f"town={folder / 'i'}"],
+            [*COMMAND, "serve", "--port", str(port), "--index", f"town={index}"],
             env=os.environ | model | {"POLYGRAPH_SERVER_TOKENS": f"tester admin {TOKEN}"},
             stdout=subprocess.DEVNULL,
         )  # fmt: skip

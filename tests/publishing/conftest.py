@@ -1,6 +1,7 @@
 """Places to publish to: a folder, memory, and a real S3 server on loopback where its packages are installed."""
 
 import importlib.util
+import shutil
 import uuid
 
 import pytest
@@ -60,20 +61,46 @@ def place(request, tmp_path):
     return f"s3://indexes/{uuid.uuid4().hex}"
 
 
-@pytest.fixture
-def built(tmp_path):
-    """Return a function that writes texts and indexes them in one index."""
+@pytest.fixture(scope="session")
+def build(tmp_path_factory):
+    """Return a function that adds texts to those of an index and indexes them all.
 
-    def build(texts, folder=tmp_path / "original", **options):
-        sources = folder.with_name(f"{folder.name} sources")
-        sources.mkdir(exist_ok=True)
-        for name, text in texts.items():
-            (sources / f"{name}.txt").write_text(text, encoding="utf-8")
+    An index that begins with the texts of an earlier one is a copy of it. They remember the same folder of sources.
+    """
+    base = tmp_path_factory.mktemp("built")
+    sources = base / "sources"
+    texts_of, first = {}, {}
+
+    def index_(folder, **options):
         with Index.open(folder, settings=SETTINGS, models=hashed_models()) as index:
             index.add(sources, **options)
-        return folder
 
-    return build
+    def build_(texts, folder, **options):
+        texts_of[folder] = {**texts_of.get(folder, {}), **texts}
+        shutil.rmtree(sources, ignore_errors=True)
+        sources.mkdir()
+        for name, text in texts_of[folder].items():
+            (sources / f"{name}.txt").write_text(text, encoding="utf-8")
+        if folder.exists():
+            index_(folder, **options)
+            return folder
+        key = repr((sorted(texts.items()), options))
+        if key not in first:
+            first[key] = base / f"{len(first)}"
+            index_(first[key], **options)
+        return shutil.copytree(first[key], folder)
+
+    return build_
+
+
+@pytest.fixture
+def built(build, tmp_path):
+    """Return a function that adds texts to those of an index in the folder of the test and indexes them all."""
+
+    def built_(texts, folder=tmp_path / "original", **options):
+        return build(texts, folder, **options)
+
+    return built_
 
 
 @pytest.fixture

@@ -17,10 +17,12 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def url(built, tmp_path):
-    publish(built(TEXTS), f"file://{tmp_path}/published")
-    return f"file://{tmp_path}/published"
+@pytest.fixture(scope="module")
+def url(build, tmp_path_factory):
+    """A published index that no test changes."""
+    folder = tmp_path_factory.mktemp("commands")
+    publish(build(TEXTS, folder / "original"), f"file://{folder}/published")
+    return f"file://{folder}/published"
 
 
 def test_publish_prints_what_it_wrote(call, built, tmp_path):
@@ -152,9 +154,9 @@ def test_a_server_of_published_indexes_takes_no_documents(start, url, tmp_path):
         assert refused.status_code in {403, 404, 405}
 
 
-def test_a_server_of_both_kinds_must_be_read_only(call, url, built, tmp_path):
+def test_a_server_of_both_kinds_must_be_read_only(call, url, built):
     pytest.importorskip("fastapi", reason="needs the extra `server`")
-    found = call("serve", "--index", f"papers={url}", "--index", f"mine={tmp_path / 'original'}")
+    found = call("serve", "--index", f"papers={url}", "--index", f"mine={built(TEXTS)}")
     assert found.code == 2
     assert "--read-only" in found.sentence
     assert "only read" in call("mcp", "--write", "--index", url).sentence

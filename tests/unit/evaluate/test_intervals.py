@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.evaluate.statistics.compare import compare_methods
@@ -67,7 +67,6 @@ def test_six_wins_of_six_and_nine_ties_do_not_give_certainty():
     assert nine.interval().high == pytest.approx(0.3363, abs=1e-4)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from([-1.0, -0.5, -0.25, 0.0, 0.1, 0.5, 1.0]), min_size=1, max_size=40),
     st.sampled_from([0.2, 0.05, 0.01, 0.05 / 45]),

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.extract.locate import MAX_SPANS, Locator
@@ -105,7 +105,6 @@ def test_names_without_words_and_empty_names_are_nowhere():
     assert [locator.locate(name) for name in ("", "...", "🚢", "’s")] == [()] * 4
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=30))
 def test_any_text_gives_spans_inside_the_window(text: str, name: str):
     window = window_of(text, start=7)
@@ -113,7 +112,6 @@ def test_any_text_gives_spans_inside_the_window(text: str, name: str):
         assert 7 <= span.start < span.end <= 7 + len(text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(["Anna", "Quill", "of", "der", "Øre", "B12"]), min_size=1, max_size=4))
 def test_a_name_that_stands_in_the_text_is_found_there(words: list[str]):
     name = " ".join(words)
@@ -121,7 +119,6 @@ def test_a_name_that_stands_in_the_text_is_found_there(words: list[str]):
     assert (2, 2 + len(name)) in {(s.start, s.end) for s in Locator(window).locate(name)}
 
 
-@settings(max_examples=1000, deadline=None)
 @given(
     st.text(alphabet="abB_1éЖ’—\u00a0  \n\t.'", max_size=40),
     st.text(alphabet="aB_1É½’ '.", max_size=6),

@@ -307,7 +307,6 @@ def test_entities_of_a_window_are_bounded():
 # --- paragraphs
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab. \n\r\t-:Z1"), max_size=200))
 def test_paragraphs_map_back_to_the_text(text: str):
     for paragraph in split_paragraphs(text):

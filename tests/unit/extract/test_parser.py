@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polygraph.errors import UnusableReply
@@ -413,7 +413,6 @@ LINES = st.tuples(st.sampled_from(["entity", "relation", "Entity", ""]), FIELDS)
 
 
 @given(st.lists(LINES, max_size=5).map("\n".join))
-@settings(max_examples=400, deadline=None)
 def test_records_in_the_form_of_the_prompt_are_read_as_any_others(text):
     found = parse_extraction(text, may_be_empty=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -428,7 +427,6 @@ def test_a_record_in_the_form_of_the_prompt_is_recognised():
     assert formats._as_asked('entity | "Mara" | person | Keeps it') is None
 
 
-@settings(max_examples=400, deadline=None)
 @given(REPLIES)
 @example("entity|")
 @example('{"entities": [[[["entity"')

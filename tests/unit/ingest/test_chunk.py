@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.ingest.chunk import chunk, windows
@@ -55,7 +55,6 @@ PARTS += ["a, b, c, d: e; f ", "\xa0", "“No. "]
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, st.sampled_from([words, characters, pairs]), st.integers(1, 40), st.integers(1, 40))
 def test_chunks_tile_the_text_and_keep_the_limit(
     text: str, count: object, max_tokens: int, limit: int
@@ -67,7 +66,6 @@ def test_chunks_tile_the_text_and_keep_the_limit(
     assert all(c.n_tokens <= min(max_tokens, limit) or len(c.text) == 1 for c in chunks)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=400), st.integers(1, 60))
 def test_any_text_is_tiled_by_any_tokenizer(text: str, max_tokens: int) -> None:
     doc = document(text)
@@ -282,7 +280,6 @@ def test_a_christmas_carol_is_cut_by_a_real_tokenizer() -> None:
     assert ghost.metadata["section"] == "MARLEY'S GHOST"
 
 
-@settings(max_examples=100, deadline=None)
 @given(TEXTS, st.sampled_from([words, characters, pairs]), st.integers(1, 40), st.integers(1, 30))
 def test_chunks_with_overlap_cover_the_text_in_order_and_keep_the_limit(
     text: str, count: object, max_tokens: int, overlap: int

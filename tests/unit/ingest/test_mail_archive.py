@@ -6,7 +6,7 @@ import mailbox
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.errors import BadInput
@@ -185,13 +185,13 @@ def test_a_message_that_is_too_large_is_listed_and_the_others_are_read():
 
 def test_memory_holds_one_message(tmp_path):
     with (tmp_path / "a.mbox").open("w") as file:
-        for n in range(40):
+        for n in range(24):
             file.write(mail(f"{n}@x", f"{'Oil is dear. ' * 40}\n" * 1_000))
     tracemalloc.start()
     n_read = sum(1 for _ in read_documents([tmp_path / "a.mbox"]).documents)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert n_read == 40
+    assert n_read == 24
     assert peak < 12_000_000 < (tmp_path / "a.mbox").stat().st_size
 
 
@@ -214,7 +214,6 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(PIECES | st.binary(max_size=30), max_size=30).map(b"".join))
 def test_any_bytes_are_read_or_listed(data):
     content = read_mbox(data, 100_000)

@@ -545,7 +545,7 @@ def test_embeddings_at_an_endpoint_are_counted_and_capped(server: ScriptedServer
 # --- the ledger against the server ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [50, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [50, pytest.param(200, marks=pytest.mark.deep)])
 def test_with_a_faulty_server_all_is_accounted_for_and_the_ledger_is_what_the_server_counted(
     n: int, tmp_path: Path
 ) -> None:

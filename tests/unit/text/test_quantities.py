@@ -5,7 +5,7 @@ import datetime
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.text.quantities import Date, dates, quantities
@@ -28,7 +28,6 @@ def value(text):
         ["{d} {m} {y}", "{m} {d}, {y}", "the {d}th of {m} {y}", "{y}-{n:02d}-{d:02d}", "{d} {s}. {y}"]
     ),
 )
-@settings(max_examples=300, deadline=None)
 def test_a_day_is_read_in_every_usual_form(day, form):
     month = MONTHS[day.month - 1]
     text = form.format(d=day.day, m=month, y=day.year, n=day.month, s=month[:3])
@@ -37,21 +36,18 @@ def test_a_day_is_read_in_every_usual_form(day, form):
 
 
 @given(days)
-@settings(max_examples=200, deadline=None)
 def test_day_numbers_are_those_of_the_calendar(day):
     date = Date(first=(day.year, day.month, day.day), last=(day.year, day.month, day.day))
     assert date.day_number == day.toordinal()
 
 
 @given(days, days)
-@settings(max_examples=200, deadline=None)
 def test_days_are_before_each_other_as_in_the_calendar(a, b):
     first, second = dates(a.isoformat())[0], dates(b.isoformat())[0]
     assert first.before(second) == (a < b)
 
 
 @given(st.integers(0, 10**12))
-@settings(max_examples=200, deadline=None)
 def test_whole_numbers_are_read_with_and_without_commas(n):
     if not 1_000 <= n <= 2_999:  # bare figures in that range are years
         assert value(f"about {n} of them") == (float(n), "")
@@ -59,7 +55,6 @@ def test_whole_numbers_are_read_with_and_without_commas(n):
 
 
 @given(st.integers(2, 999_999))
-@settings(max_examples=300, deadline=None)
 def test_numbers_in_words_are_read(n):
     assert value(f"{spelled(n)} sheep") == (float(n), "")
 
@@ -77,7 +72,6 @@ def spelled(n):
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=300, deadline=None)
 def test_any_text_is_read_without_an_error(text):
     quantities(text)
     dates(text)

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.text.sentences import is_hard_wrapped, sentence_spans, trim_span
@@ -194,7 +194,6 @@ def test_long_lines_that_do_not_break_within_a_sentence_stay_apart(line: str) ->
     assert split("\n".join([line] * 4)) == [line] * 4
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=ODD, max_size=300), st.sampled_from(["en", "de", "zh", "xx", "en-GB", ""]))
 def test_spans_are_in_order_trimmed_and_cover_everything_but_white_space(text: str, language: str) -> None:
     position = 0

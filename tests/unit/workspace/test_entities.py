@@ -38,6 +38,15 @@ def index(tmp_path, write_files):
         yield index
 
 
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory, write_files):
+    """The same index for tests that change nothing."""
+    place = tmp_path_factory.mktemp("looked at")
+    with opened(place / "index") as index:
+        index.add(write_files(place / "papers", PAPERS))
+        yield index
+
+
 def ids(found):
     return [entity.id for entity in found]
 
@@ -57,24 +66,24 @@ def graph_of(folder):
 # --- looking ----------------------------------------------------------------------------------------------
 
 
-def test_entities_are_listed_by_mentions_or_name_and_of_one_type(index):
-    by_mentions = index.entities.list()
+def test_entities_are_listed_by_mentions_or_name_and_of_one_type(looked_at):
+    by_mentions = looked_at.entities.list()
     assert [e.n_chunks for e in by_mentions] == sorted((e.n_chunks for e in by_mentions), reverse=True)
-    by_name = index.entities.list(order="name")
+    by_name = looked_at.entities.list(order="name")
     assert [e.name for e in by_name] == sorted(e.name for e in by_name)
     assert set(ids(by_name)) == set(ids(by_mentions))
-    assert index.entities.list(type="Concept", limit=2) == by_mentions[:2]
-    assert index.entities.list(type="ship") == ()
+    assert looked_at.entities.list(type="Concept", limit=2) == by_mentions[:2]
+    assert looked_at.entities.list(type="ship") == ()
     with pytest.raises(BadInput, match="--sort 'size' is not one of: mentions, name"):
-        index.entities.list(order="size")
+        looked_at.entities.list(order="size")
     with pytest.raises(BadInput, match="--limit 0"):
-        index.entities.list(limit=0)
+        looked_at.entities.list(limit=0)
 
 
-def test_a_part_of_a_name_finds_entities_and_exact_names_come_first(index):
-    assert ids(index.entities.find("quill")) == ["mara quill"]
-    assert set(ids(index.entities.find("Tobin"))) == {"captain tobin", "old tobin"}
-    assert ids(index.entities.find("Tobin", limit=1)) == ids(index.entities.find("Tobin"))[:1]
+def test_a_part_of_a_name_finds_entities_and_exact_names_come_first(looked_at):
+    assert ids(looked_at.entities.find("quill")) == ["mara quill"]
+    assert set(ids(looked_at.entities.find("Tobin"))) == {"captain tobin", "old tobin"}
+    assert ids(looked_at.entities.find("Tobin", limit=1)) == ids(looked_at.entities.find("Tobin"))[:1]
 
 
 @pytest.mark.parametrize(
@@ -89,10 +98,10 @@ def test_a_part_of_a_name_finds_entities_and_exact_names_come_first(index):
         lambda entities: entities.why("Mara Quill @ nowhere.txt"),
     ],
 )
-def test_an_unknown_name_is_an_error_that_suggests_near_names(index, call):
+def test_an_unknown_name_is_an_error_that_suggests_near_names(looked_at, call):
     with pytest.raises(BadInput, match=r"has no entity .* Did you mean: .*'Mara Quill'.*entities list"):
-        call(index.entities)
-    assert index.entities.decisions() == ()
+        call(looked_at.entities)
+    assert looked_at.entities.decisions() == ()
 
 
 def test_an_index_without_a_graph_says_how_to_add_it(tmp_path, write_files):

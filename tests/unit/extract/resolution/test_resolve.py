@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
@@ -352,7 +352,6 @@ MENTIONS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(MENTIONS, max_size=25), st.randoms(use_true_random=False))
 @pytest.mark.slow
 def test_the_order_of_mentions_does_not_matter(mentions: list[Mention], rng: random.Random):
@@ -366,7 +365,6 @@ def test_the_order_of_mentions_does_not_matter(mentions: list[Mention], rng: ran
     assert resolve(mentions, embed=all_alike, **constraints) == resolve(mixed, embed=all_alike, **constraints)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(MENTIONS, max_size=25))
 def test_every_mention_has_an_entity_and_every_merge_is_of_one(mentions: list[Mention]):
     found = resolve(mentions)

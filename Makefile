@@ -1,4 +1,4 @@
-# `make demo` shows Polygraph at work, `make test` runs the quick tests (4 to 7 minutes on two cores). Every target creates
+# `make demo` shows Polygraph at work, `make test` runs the quick tests (4 to 6 minutes on two cores). Every target creates
 # its environment in .venv. `make check` is for each change; .ci/run adds the slow tests and those of the page.
 VENV := .venv
 BIN := $(VENV)/bin

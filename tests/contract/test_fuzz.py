@@ -12,11 +12,12 @@ sys.modules["fuzz"] = fuzz
 spec.loader.exec_module(fuzz)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "n", [pytest.param(1_000, marks=pytest.mark.slow), pytest.param(20_000, marks=pytest.mark.deep)]
+)
 @pytest.mark.parametrize("kind", fuzz.KINDS)
-def test_malformed_input_is_read_or_refused_with_a_reason(kind):
-    n = 2_000
+def test_malformed_input_is_read_or_refused_with_a_reason(kind, n):
     outcome = fuzz.run(kind, 7, 0, n)
     assert outcome.faults == []
     assert outcome.n_read > n / 2

@@ -276,8 +276,7 @@ def test_long_answers_are_truncated_with_a_count():
     assert page.count("more characters]") == 900
 
 
-def test_the_page_is_accessible_to_screen_readers():
-    page = html_report(material(n=12))
+def test_the_page_is_accessible_to_screen_readers(page):
     ids = re.findall(r'<h2 id="([^"]+)"', page)
     assert len(ids) == len(set(ids)) >= 6
     assert re.findall(r'<a href="#([^"]+)"', page) == ids

@@ -18,6 +18,7 @@ def test_the_graph_is_the_same_however_many_documents_are_prepared(tmp_path, mon
     exported = []
     with ScriptedServer(chat=scripted_chat()) as server:
         given = {"base_url": server.base_url, "api_key": "none", "chat_model": "scripted", "prices": {}}
+        given |= {"embedder": "hash", "name_embedder": "hash", "reranker": "none"}
         for most in (0, 2, 1_000):
             monkeypatch.setattr(row_cache, "MAX_PREPARED", most)
             # First three documents, then a fourth, which is the only one that changed.

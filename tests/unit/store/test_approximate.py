@@ -102,8 +102,10 @@ def test_several_questions_at_once_find_what_each_finds_alone(folder, questions)
 def test_codes_of_the_same_rows_are_the_same_and_few_rows_have_none(folder, vectors, tmp_path):
     again = written(vectors, tmp_path / "again", least=N)
     assert (again / CODES).read_bytes() == (folder / CODES).read_bytes()
-    assert not (written(vectors, tmp_path / "fewer", least=N + 1) / CODES).exists()
-    assert not (written(vectors, tmp_path / "never", least=0) / CODES).exists()
+    plain = shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns(CODES))
+    for least in (N + 1, 0):
+        add_codes(plain, least)
+        assert not (plain / CODES).exists()
 
 
 def test_codes_of_other_rows_or_of_an_unknown_form_are_not_used(vectors, questions, tmp_path):
@@ -115,12 +117,12 @@ def test_codes_of_other_rows_or_of_an_unknown_form_are_not_used(vectors, questio
     assert VectorIndex.open(place).search(questions[1], 10) == whole.search(questions[1], 10)
 
 
-def test_without_faiss_search_is_exact_and_no_codes_are_written(
-    folder, vectors, questions, tmp_path, monkeypatch
-):
+def test_without_faiss_search_is_exact_and_no_codes_are_written(folder, questions, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     assert VectorIndex.open(folder).search(questions[2], 10) == exact(folder).search(questions[2], 10)
-    assert not (written(vectors, tmp_path / "v", least=1) / CODES).exists()
+    plain = shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns(CODES))
+    add_codes(plain, 1)
+    assert not (plain / CODES).exists()
 
 
 def test_rows_of_tokens_have_codes_too(tmp_path):

@@ -48,7 +48,11 @@ def compared(page, question="Who built the Skerry Light?"):
 
 
 @pytest.mark.parametrize(
-    ("width", "question"), [(1280, "Who built the Skerry Light?"), (400, "What did the Halcyon strike?")]
+    ("width", "question"),
+    [
+        (400, "What did the Halcyon strike?"),
+        pytest.param(1280, "Who built the Skerry Light?", marks=pytest.mark.deep),
+    ],
 )
 def test_a_comparison_is_judged_and_its_study_opened(
     with_model, open_page, serious_findings, width, question

@@ -285,7 +285,9 @@ def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
     text = clean(loaded.text)
     whole_file = not loaded.ordinal and not loaded.key
     if whole_file and own["format"] not in TABULAR and not any(n.casefold() == "date" for n in metadata):
-        metadata |= date_of(text, file.id)
+        # A table with one row may be the head of a memorandum.
+        rows = {clean(line) for table in loaded.tables if len(table.rows) > 1 for line in table.lines}
+        metadata |= date_of(text, file.id, rows)
     if file.url:
         metadata["source"] = file.url
     title = short_title(clean(loaded.title))

@@ -1,11 +1,12 @@
 """Author, date and parties of a document, where its format or its first lines state them."""
 
 import re
+from collections.abc import Container
 from datetime import date
 from pathlib import PurePosixPath
 
 from polygraph.records import Json
-from polygraph.text.quantities import located_dates
+from polygraph.text.quantities import Date, located_dates
 
 _MAX_VALUE = 300
 """Characters of a value that are read."""
@@ -22,6 +23,10 @@ _HEADER = re.compile(r"([^\W\d_][^\W\d_-]{0,30}(?:-[^\W\d_-]{1,30}){0,4})[ \u00a
 _FIRST_LINES = 12
 """Lines with text among which a date stands that dates the whole document."""
 _MAX_DATE_LINE = 60
+_MARKS = "*_# \t"
+"""What Markdown puts around a line."""
+_JOURNAL_CHARACTERS = 200_000
+"""Characters among which the entries of a journal are counted."""
 _WEEKDAY = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:the|this|dated?)\b", re.IGNORECASE
 )
@@ -103,12 +108,18 @@ def header_fields(text: str) -> dict[str, Json]:
     return found if ended and known else {}
 
 
-def date_of(text: str, file: str) -> dict[str, Json]:
+def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     r"""Return the day that a document is dated with: on a line of its own near its beginning, or in its file's name.
 
     Such a line holds a whole date and otherwise a day of the week at most, or it begins with words that date the whole
     document: ``Released 12 February 2025.``, ``Date of signature:``. The line ``Signed on`` may also stand at the end.
-    A file's name has to begin with the date in ISO format.
+    A day above one entry of several, as in a journal, does not date the document. A file's name has to begin with the
+    date in ISO format.
+
+    Args:
+        text: of the document.
+        file: its id.
+        rows: lines that are rows of tables; they date no document.
 
     >>> date_of("To Miss Vane\n\nMeridian Street\n19 January 1890\n\nDear Miss Vane,", "letter.txt")
     {'date': '19 January 1890'}
@@ -116,27 +127,55 @@ def date_of(text: str, file: str) -> dict[str, Json]:
     ({'date': '1890-01-19'}, {})
     >>> date_of("# Pump 4.2\n\nReleased 12 February 2025. Maintainer: P. Oke.", "notes.md")
     {'date': '12 February 2025'}
+    >>> date_of("# Log\n\n## 3 May 1881\n\nFog.\n\n## 4 May 1881, Wick\n\nRain.", "log.md")
+    {}
     """
     lines = [line for line in text[: _FIRST_LINES * 1_000].split("\n") if line.strip()][:_FIRST_LINES]
     for line in lines:
-        short = line.strip().strip("*_# \t")
+        if line in rows:
+            continue
+        short = line.strip().strip(_MARKS)
         if label := _DATED.match(short):
             short = _FIRST_SENTENCE.split(short[label.end() :], maxsplit=1)[0]
-        if len(short) > _MAX_DATE_LINE:
-            continue
-        for found, start, end in located_dates(short):
-            rest = _WEEKDAY.sub("", short[:start] + short[end:])
-            if found.first == found.last and not any(map(str.isalnum, rest)):
-                return {"date": short[start:end]}
+        day = _day_alone(short)
+        if day and (label or not _is_journal(text, n_entries=2 if line.startswith("#") else 3)):
+            return {"date": day.text}
     for line in text[-_LAST_CHARACTERS:].split("\n"):
         if signed := _SIGNED.fullmatch(line.strip()):
-            days = [(start, end) for day, start, end in located_dates(signed[1]) if day.first == day.last]
+            days = [day for day, _, _ in located_dates(signed[1]) if day.first == day.last]
             if len(days) == 1:
-                return {"date": signed[1][slice(*days[0])]}
+                return {"date": days[0].text}
     name = _FILE_DATE.match(PurePosixPath(file).name)
     if name and _is_day(*map(int, name.groups())):
         return {"date": name[0]}
     return {}
+
+
+def _day_alone(line: str) -> Date | None:
+    """Return the day of a line that otherwise holds a day of the week at most."""
+    if len(line) > _MAX_DATE_LINE:
+        return None
+    for found, start, end in located_dates(line):
+        rest = _WEEKDAY.sub("", line[:start] + line[end:])
+        if found.first == found.last and not any(map(str.isalnum, rest)):
+            return found
+    return None
+
+
+def _is_journal(text: str, n_entries: int) -> bool:
+    """Tell whether so many different days stand alone on lines, or begin headings."""
+    days: set[tuple[int, int, int]] = set()
+    for line in text[:_JOURNAL_CHARACTERS].split("\n"):
+        short = line.strip().strip(_MARKS)
+        day = _day_alone(short)
+        if day is None and line.startswith("#"):
+            first = next(iter(located_dates(short[:_MAX_DATE_LINE])), None)
+            day = first[0] if first and not first[1] and first[0].first == first[0].last else None
+        if day is not None:
+            days.add(day.first)
+            if len(days) == n_entries:
+                return True
+    return False
 
 
 def _is_day(year: int, month: int, day: int) -> bool:

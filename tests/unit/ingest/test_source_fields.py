@@ -79,6 +79,31 @@ def test_a_day_in_a_sentence_or_a_month_dates_no_text(tmp_path: Path, text: str)
     assert fields_of(read_one(tmp_path, "a.txt", text)) == {}
 
 
+ENTRIES = "\n\nFog.\n\n## 4 May 1881, Wick\n\nRain.\n\n## 5 May 1881\n\nFog.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("# Log\n\n## 3 May 1881" + ENTRIES, {}),
+        ("Log\n\n3 May 1881" + ENTRIES.replace("## ", "").replace(", Wick", ""), {}),
+        ("# Log\n\nReleased 9 May 1881\n\n## 3 May 1881" + ENTRIES, {"date": "9 May 1881"}),
+        ("# 3 May 1881\n\n## Tides of 4 May 1881\n\nFog.", {"date": "3 May 1881"}),
+        ("Wick\n3 May 1881\n\nSir,\nI sailed on\n4 May 1881\n.", {"date": "3 May 1881"}),
+    ],
+)
+def test_the_day_of_one_entry_does_not_date_a_journal(
+    tmp_path: Path, text: str, date: dict[str, object]
+) -> None:
+    assert fields_of(read_one(tmp_path, "a.md", text)) == date
+
+
+def test_rows_of_a_table_do_not_date_a_document(tmp_path: Path) -> None:
+    head = "# Account\n\n| Date | Item |\n|---|---|\n| 9 Jan. 1909 | Tug |\n"
+    assert fields_of(read_one(tmp_path, "a.md", head + "| 10 Jan. 1909 | Berth |\n")) == {}
+    assert fields_of(read_one(tmp_path, "b.md", head)) == {"date": "9 Jan. 1909"}
+
+
 def test_an_iso_date_at_the_start_of_a_file_name_dates_its_text_if_nothing_else_does(tmp_path: Path) -> None:
     assert fields_of(read_one(tmp_path, "1881-11-14-a.txt", "It rains.")) == {"date": "1881-11-14"}
     assert fields_of(read_one(tmp_path, "1881-11-14-b.md", "---\nDate: 1880\n---\nIt rains.")) == {

@@ -374,6 +374,45 @@ def test_a_sentence_is_shown_once_and_brackets_in_the_text_are_not_taken_for_sou
     assert text.count("Both met in Riga (12) that year. [1]") == 1
 
 
+def test_what_was_said_of_another_relation_is_not_said_of_this_one():
+    def lines_of(said, **stated):
+        ends = [relation(name, "Wick", (said, "d:0"), **stated) for name in ("Haugen", "Lie")]
+        view = view_of([entity(name, "d:0") for name in ("Haugen", "Lie", "Wick")], ends)
+        return context(view=view, tree=(community("0-x", "Haugen", "Lie", "Wick"),)).text.splitlines()
+
+    assert "Relation Lie lives in Wick: [1]" in lines_of("Home: Wick.", predicates=("lives in",))
+    assert "Relation Lie lives in Wick: as said above [1]" in lines_of(
+        "Haugen and Lie live in Wick.", predicates=("lives in",)
+    )
+    assert "Relation Lie and Wick: as said above [1]" in lines_of("Home: Wick.")
+
+
+def test_all_that_is_said_of_a_member_is_shown_as_long_as_it_is_little():
+    said = [(f"Ada wrote letter {i}.", f"alone:{i}") for i in range(3)]
+    view = view_of(
+        [
+            entity("Ada", "d:0", "alone:0", "alone:1", "alone:2", said=[("Ada knew Ben.", "d:0"), *said]),
+            entity("Ben", "d:0"),
+        ],
+        [relation("Ada", "Ben", ("They met.", "d:0"))],
+    )
+    text = context(view=view, tree=(community("0-x", "Ada", "Ben"),)).text
+    assert all(sentence in text for sentence, _ in said)
+
+
+def test_of_much_that_is_said_of_a_member_what_is_said_beside_others_comes_first():
+    far = [(f"Ada wrote letter {i}.", f"alone:{i}") for i in range(20)]
+    near = [(f"Ada met Ben in town {i}.", f"d:{i}") for i in range(5)]
+    chunks = [chunk for _, chunk in near]
+    view = view_of(
+        [entity("Ada", *chunks, said=[*far, *near]), entity("Ben", *chunks)],
+        [relation("Ada", "Ben", ("They met.", "d:0"))],
+    )
+    text = context(view=view, tree=(community("0-x", "Ada", "Ben"),)).text
+    assert all(sentence in text for sentence, _ in near)
+    assert text.count("wrote letter") == 3
+
+
 def test_what_is_said_of_several_entities_without_their_names_is_traced_to_the_first():
     said = ("Celebrity who partnered with the exchange.", "d:0")
     view = view_of(

@@ -229,9 +229,7 @@ class _Page:
         parts = []
         head = self._wording.head(item, self._names)
         new_descriptions = [d for d in item.descriptions if d.text not in self._shown]
-        # Descriptions from chunks shared with other members say more about the group than others.
-        near = [d for d in new_descriptions if d.chunk in self._shared] or new_descriptions
-        for description in spread(near, _MAX_DESCRIPTIONS):
+        for description in self._chosen(new_descriptions):
             shown[description.text] = item.name if isinstance(item, Entity) else ""
             said, number = self._wording.description(description.text), source(description.chunk)
             is_repeated = f"Relation {said.rstrip('.')}".casefold() == head.casefold()
@@ -241,15 +239,33 @@ class _Page:
             repeated = [d for d in item.descriptions if d.text in self._shown]
             chunks = [*(d.chunk for d in repeated), *item.chunks]
             number = source(next((chunk for chunk in chunks if (chunk,) in self._numbers), item.chunks[0]))
-            parts.append(f"as said above{self._of_whom(item, repeated)} {number}" if repeated else number)
+            parts.append(f"{self._pointer(item, repeated)} {number}".lstrip() if repeated else number)
         return f"{head}: {' '.join(parts)}" if parts else head
 
-    def _of_whom(self, item: Entity | Relation, repeated: Sequence[Description]) -> str:
-        """Return of which entity the same was said, where a reader would not find it by the name of this one."""
-        if isinstance(item, Relation) or any(is_named(item.name, d.text) for d in repeated):
-            return ""
+    def _chosen(self, descriptions: Sequence[Description]) -> list[Description]:
+        """Return at most `_MAX_DESCRIPTIONS`, in order, those from chunks shared with other members rather than others.
+
+        They say more about the group; but what the others say stands in no other report of the level.
+        """
+        near = [d for d in descriptions if d.chunk in self._shared]
+        far = [d for d in descriptions if d.chunk not in self._shared]
+        n_far = max(_MAX_DESCRIPTIONS - len(near), 0)
+        chosen = {*spread(near, _MAX_DESCRIPTIONS), *(spread(far, n_far) if n_far else ())}
+        return [d for d in descriptions if d in chosen]
+
+    def _pointer(self, item: Entity | Relation, repeated: Sequence[Description]) -> str:
+        """Return where the same is said above: of which entity, where a reader would not find it by name.
+
+        A sentence that does not name both ends of a relation was said of others; the head states the relation.
+        """
+        if isinstance(item, Relation):
+            ends = [self._names.get(end, end) for end in (item.source, item.target)]
+            found = any(all(is_named(end, d.text) for end in ends) for d in repeated)
+            return "as said above" if found or not item.predicates else ""
+        if any(is_named(item.name, d.text) for d in repeated):
+            return "as said above"
         name = self._shown[repeated[0].text]
-        return f" of {_one_line(name)}" if name else ""
+        return f"as said above of {_one_line(name)}" if name else "as said above"
 
 
 class _Wording:

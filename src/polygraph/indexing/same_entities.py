@@ -14,6 +14,7 @@ from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.constraints import parse_key
 from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
 from polygraph.extract.resolution.suggestions.name_lists import LISTED
+from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
 from polygraph.store.protocol import Store
@@ -137,11 +138,16 @@ def apply_answers(
 
 
 def _better_named(pair: PairDecision) -> str:
-    """Return the entity that keeps its id where a rule presumes one: that with the longer name, as in `Merger`."""
-    first, second = (len(name) for name in pair.names)
-    if pair.decision != "presumed" or first == second:
-        return ""
-    return pair.entities[0] if first > second else pair.entities[1]
+    """Return the entity that keeps its id as in `Merger`, or nothing if that with more mentions does.
+
+    Of two that a rule presumes one, it is that with the longer name; a general noun never keeps its id beside a name.
+    """
+    first, second = map(is_general_noun, pair.names)
+    if first == second:
+        first, second = (-len(name) for name in pair.names)
+        if pair.decision != "presumed" or first == second:
+            return ""
+    return pair.entities[first > second]
 
 
 def _without_descriptors(kept: Mapping[str, str], added: Sequence[PairDecision]) -> dict[str, str]:

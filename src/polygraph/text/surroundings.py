@@ -1,12 +1,14 @@
 """The words of a text around a name."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
+from polygraph.text.sentences import sentence_spans
+
 _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
-_END = re.compile(r"[.!?] |[。！？]")
 
 
 def around(text: str, name: str, *, max_chars: int = 240) -> str:
@@ -37,8 +39,8 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
     begin, is_cut = 0, False
     if len(flat) > max_chars:
         most = max_chars * 2 // 3
-        # Of a sentence that begins earlier nothing is shown but its end.
-        begin = max((end.end() for end in _END.finditer(flat, max(0, last - most - 2), first + 1)), default=0)
+        starts = _sentence_starts(flat)
+        begin = starts[max(bisect_right(starts, first) - 1, 0)]
         if last - begin > most:
             begin, is_cut = flat.find(" ", max(0, first - max_chars // 3)) + 1, True
     end = begin + max_chars
@@ -51,6 +53,11 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
 @lru_cache(maxsize=1)
 def _on_one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+@lru_cache(maxsize=1)
+def _sentence_starts(flat: str) -> list[int]:
+    return [start for start, _ in sentence_spans(flat)]
 
 
 def _place(flat: str, words: Sequence[str]) -> tuple[int, int] | None:

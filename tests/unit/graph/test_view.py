@@ -95,6 +95,20 @@ def test_a_person_is_not_shown_by_the_given_name_or_initials_where_there_is_a_fu
     assert found.name == shown
 
 
+@pytest.mark.parametrize(("other", "shown"), [("lars moe", "Anton Moe"), ("lars lie", "Moe")])
+def test_a_person_is_not_shown_by_a_surname_that_others_have(other, shown):
+    rows = Extraction(
+        window="a@0",
+        entities=(
+            entity("Moe", "a:0", "a:1", type="person"),
+            entity("Anton Moe", "a:2", type="person"),
+            entity("Lars", "a:2", type="person"),
+        ),
+    )
+    names_of = names(rows, **{"Moe": "anton moe", "Anton Moe": "anton moe", "Lars": other})
+    assert merge([rows], names_of, ORDER).entities[0].name == shown
+
+
 @pytest.mark.parametrize(
     ("name", "type_", "description", "told"),
     [

@@ -256,6 +256,11 @@ def test_answers_merge_into_the_entity_with_more_mentions_and_never_across_a_pai
     ]
 
 
+def test_a_general_noun_does_not_keep_its_id_beside_a_name_however_often_it_is_mentioned():
+    before = resolved(["company", "quill"], [0, 0, 0, 1], [pair("company", "quill")])
+    assert apply_answers(before, {("company", "quill"): True}).ids == ["quill"]
+
+
 def test_presumed_pairs_are_one_unless_the_model_objects():
     presumed = PairDecision(
         entities=("daniel kest", "kest"),

@@ -9,6 +9,11 @@ def test_a_long_passage_is_cut_between_words_around_the_name():
     assert found == "Then Anna Vane came. word word word word word word word word …"
 
 
+def test_the_sentence_of_a_name_does_not_begin_behind_a_title():
+    text = "Word. " * 100 + "For the owners, Mr. Lund spoke. " + "word " * 100
+    assert around(text, "Lund", max_chars=60).startswith("For the owners, Mr. Lund spoke.")
+
+
 def test_a_sentence_that_is_too_long_is_cut_before_the_name():
     text = "It rained. " + "word " * 100 + "Anna Vane " + "word " * 100
     found = around(text, "Anna Vane", max_chars=60)

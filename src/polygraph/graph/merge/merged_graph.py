@@ -268,6 +268,7 @@ class MergedGraph:
         """Yield all entities, by id."""
         mentions, degrees = self._mentions, self.degrees.tolist()
         types = mentions.strings["type"]
+        last_words = Counter(i.rpartition(" ")[2] for i in self.ids)
         for first, n, rows, owner in _batches(self._entity_ends, self._entity_rows):
             kind, spans = mentions["type"][rows], mentions["n"][rows]
             typed = kind >= 0
@@ -283,7 +284,9 @@ class MergedGraph:
             for i, degree, spellings, kinds, chunks, said in parts:
                 spelt = [(-count, self._spellings[s]) for s, count in spellings]
                 type_ = min([(-count, types[t]) for t, count in kinds], default=(0, ""))[1]
-                name = self._names.get(i) or _shown_spelling(spelt, i, is_person=type_ == "person")
+                name = self._names.get(i) or _shown_spelling(
+                    spelt, i, is_person=type_ == "person", of_several=last_words[i.rpartition(" ")[2]] > 1
+                )
                 yield Entity(
                     id=i,
                     name=name,
@@ -446,18 +449,21 @@ def _exact_sums(ends: Array, values: Array) -> Array:
     return np.asarray(found, dtype=np.float64)
 
 
-def _shown_spelling(spelt: Sequence[tuple[int, str]], entity: str, *, is_person: bool) -> str:
+def _shown_spelling(
+    spelt: Sequence[tuple[int, str]], entity: str, *, is_person: bool, of_several: bool
+) -> str:
     """Return the most frequent spelling of an entity; ties: longest, then first in code point order.
 
     The id is a better name in two cases. Where the most frequent spelling has no word of it, the one with most of its
     words is returned: ``Late Director`` may be written more often than ``Tobias Quillan``. Where it is a person's given
-    name alone or has initials, the most frequent one with all words of the id is: ``K. Lind`` may be anybody beside
-    ``Karl Lind``, while a surname alone is what many texts call a person.
+    name alone, has initials, or is a surname that others have too, the most frequent one with all words of the id is:
+    ``K. Lind`` may be anybody beside ``Karl Lind``, while a surname alone is what many texts call a person.
 
     Args:
         spelt: spellings, each with its count, negative.
         entity: the id.
         is_person: whether it is the id of a person.
+        of_several: whether other ids end with the same word.
     """
     ordered = [text for _, text in sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))]
     if len(ordered) == 1:
@@ -468,7 +474,8 @@ def _shown_spelling(spelt: Sequence[tuple[int, str]], entity: str, *, is_person:
     first = ordered[0]
     if not shared[first]:
         return max(ordered, key=shared.__getitem__)
-    if is_person and shared[first] < len({*wanted}) and _is_given_or_initials(words[first], wanted):
+    is_vague = _is_given_or_initials(words[first], wanted) or (of_several and words[first] == wanted[-1:])
+    if is_person and shared[first] < len({*wanted}) and is_vague:
         return next((text for text in ordered if shared[text] == len({*wanted})), first)
     return first
 

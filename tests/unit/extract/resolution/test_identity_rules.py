@@ -90,6 +90,27 @@ def test_a_predicate_that_equates_merges_across_documents(predicate):
     assert {(m.rule, m.evidence) for m in found.merges} == {("equated by text", predicate)}
 
 
+def test_a_general_noun_is_never_the_base_name_beside_a_name():
+    found = resolved(
+        [
+            ("a", "Farrugia", "person", "Steward."),
+            ("a", "the Bishop", "person", "Name of Farrugia on board."),
+            ("b", "the Bishop", "person", "Name of Farrugia on board."),
+        ],
+        ("a", "Farrugia", "also called", "the Bishop"),
+    )
+    assert set(found.entity_of.values()) == {"farrugia"}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("Der alte Moe", True), ("La joven Moe", True), ("Alter Moe", False), ("Young Moe", False)],
+)
+def test_old_and_young_before_a_surname_are_no_given_names_behind_an_article(name, is_one):
+    found = resolved([("a", "Aslak Moe", "person", "Master."), ("a", name, "person", "Was ill.")])
+    assert same(found, ("a", "Aslak Moe"), ("a", name)) == is_one
+
+
 def test_named_after_does_not_equate():
     found = resolved(
         [("a", "Crohn's disease", "disease", "Of the bowel."), ("a", "Burrill Crohn", "person", "A doctor.")],

@@ -15,6 +15,7 @@ from polygraph.extract.resolution.evidence.statements import EQUATES, LISTED
 from polygraph.extract.resolution.mentions.mention_table import MentionTable
 from polygraph.extract.resolution.names.given_name_conflict import given_names_conflict
 from polygraph.extract.resolution.records import Decision, Rule
+from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type, kinds_conflict
 
 CONSTRAINT = "constraint of the user"
@@ -152,7 +153,7 @@ class Merger:
     ) -> bool:
         """Merge two clusters unless something conflicts, and return whether they are one.
 
-        The larger keeps its base name.
+        The larger keeps its base name, unless that is a general noun (``bishop``) and the other one is a name.
         """
         a, b = self.root(a), self.root(b)
         if a == b or frozenset((a, b)) in self._presumed:
@@ -161,7 +162,15 @@ class Merger:
         if why:
             self.comparisons.append(Comparison(a, b, "apart", why, 0.9, conflict))
             return False
-        larger, smaller = sorted((a, b), key=lambda n: (-self.clusters[n].size, self.clusters[n].base, n))
+        larger, smaller = sorted(
+            (a, b),
+            key=lambda n: (
+                is_general_noun(self.clusters[n].base),
+                -self.clusters[n].size,
+                self.clusters[n].base,
+                n,
+            ),
+        )
         if rule in ("alias in document", "acronym", "short name"):
             # The longer name is the better one, however rare.
             larger, smaller = sorted(

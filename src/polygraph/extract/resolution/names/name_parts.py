@@ -192,10 +192,9 @@ def split_typed_name(name: str, type_: str) -> NameParts:
         parts = replace(parts, key=normalize_name(name), titles=frozenset([honorific.group(2)]))
     if apposition:
         parts = replace(parts, key=normalize_name(name), apposition=apposition)
-    elif kind == "person" and len(parts.words) > 2 and parts.words[0] in _YOUNG and not parts.suffix:
-        parts = replace(parts, base=" ".join(parts.words[1:]), words=parts.words[1:], suffix="younger")
-    elif kind == "person" and len(parts.words) > 2 and parts.words[0] in _OLD and not parts.suffix:
-        parts = replace(parts, base=" ".join(parts.words[1:]), words=parts.words[1:], suffix="elder")
+    elif kind == "person" and not parts.suffix and (n := _epithet_words(parts.words)):
+        suffix = "younger" if parts.words[n - 1] in _YOUNG else "elder"
+        parts = replace(parts, base=" ".join(parts.words[n:]), words=parts.words[n:], suffix=suffix)
     elif (
         kind == "person"
         and len(parts.words) > 1
@@ -208,6 +207,18 @@ def split_typed_name(name: str, type_: str) -> NameParts:
         # ``Captain`` before the name of a ship or place is part of the name.
         return NameParts(parts.key, parts.key, tuple(parts.key.split()), frozenset(), "", parts.is_lower_case)
     return parts
+
+
+def _epithet_words(words: tuple[str, ...]) -> int:
+    """Return how many words before a person's name call them young or old.
+
+    Before a surname alone such a word may be a given name (``Young Lee``), unless an article stands before it.
+
+    >>> [_epithet_words(tuple(name.split())) for name in ("old anna vane", "der alte moe", "young lee", "a young lee")]
+    [1, 2, 0, 0]
+    """
+    n = 1 + (words[0] in _ARTICLES and len(words[0]) > 1)
+    return n if len(words) > 2 and words[n - 1] in _YOUNG | _OLD else 0
 
 
 def gender_of(name: NameParts) -> str:

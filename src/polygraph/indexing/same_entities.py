@@ -142,12 +142,13 @@ def _better_named(pair: PairDecision) -> str:
 
     Of two that a rule presumes one, it is that with the longer name; a general noun never keeps its id beside a name.
     """
-    first, second = map(is_general_noun, pair.names)
-    if first == second:
-        first, second = (-len(name) for name in pair.names)
-        if pair.decision != "presumed" or first == second:
-            return ""
-    return pair.entities[first > second]
+    is_general = [is_general_noun(name) for name in pair.names]
+    n_characters = [len(name) for name in pair.names]
+    if is_general[0] != is_general[1]:
+        return pair.entities[is_general[0]]
+    if pair.decision != "presumed" or n_characters[0] == n_characters[1]:
+        return ""
+    return pair.entities[n_characters[0] < n_characters[1]]
 
 
 def _without_descriptors(kept: Mapping[str, str], added: Sequence[PairDecision]) -> dict[str, str]:
@@ -338,13 +339,18 @@ def _passages(
     store: Store, places: Sequence[tuple[str, str]], windows: Mapping[tuple[str, str], str]
 ) -> dict[tuple[str, str], str]:
     """Return what the window of a name in a document says around it, with the fields of the document."""
+    names_in: dict[str, list[str]] = {}
+    for document, name in windows:
+        names_in.setdefault(document, []).append(name)
     ids = sorted({windows[place] for place in places if place in windows})
     by_id = {window.id: window for window in store.extractions.windows(ids)}
     found = {}
     # The places of one window one after the other, which `around` prepares once.
     for place in sorted({place for place in places if place in windows}, key=lambda p: (windows[p], p)):
         window = by_id.get(windows[place])
-        if window is not None and (text := around(window.text, place[1])):
+        document, name = place
+        longer = [other for other in names_in[document] if f" {name} " in f" {other} " and other != name]
+        if window is not None and (text := around(window.text, name, longer=longer)):
             found[place] = f"[{window.fields}] {text}" if window.fields else text
     return found
 

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from polygraph.text.sentences import sentence_spans
@@ -11,7 +11,7 @@ _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
 
 
-def around(text: str, name: str, *, max_chars: int = 240) -> str:
+def around(text: str, name: str, *, longer: Iterable[str] = (), max_chars: int = 240) -> str:
     """Return what a text says around the first place of a name, on one line and cut between words.
 
     It begins with the sentence of the name, if the name stands in the first two thirds of what is kept.
@@ -19,6 +19,7 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
     Args:
         text: a passage.
         name: as written; white space and case do not matter, nor do endings if the name does not occur otherwise.
+        longer: names of which it is a part; where the text has only those, the first of them is its place.
         max_chars: characters that are kept, without the marks of a cut.
 
     Returns:
@@ -26,13 +27,17 @@ def around(text: str, name: str, *, max_chars: int = 240) -> str:
 
     >>> around("It rained. The mill of Anna Vane burned down. She left.", "anna  vane", max_chars=34)
     'The mill of Anna Vane burned down. …'
+    >>> around("It rained on Anna Vane. Vane left.", "Vane", longer=["Anna Vane"], max_chars=12)
+    'Vane left.'
     >>> around("It rained.", "Anna Vane"), around("Er kam aus der Mühle von Omsk.", "Mühlen Omsk")
     ('', '')
     >>> around("Врач больницы имени Боткина.", "больница имени Боткина")
     'Врач больницы имени Боткина.'
     """
     flat, words = _on_one_line(text), name.split()
-    place = _place(flat, words) if words else None
+    if not words:
+        return ""
+    place = _place(_without(flat, longer), words) or _place(flat, words)
     if place is None:
         return ""
     first, last = place
@@ -58,6 +63,14 @@ def _on_one_line(text: str) -> str:
 @lru_cache(maxsize=1)
 def _sentence_starts(flat: str) -> list[int]:
     return [start for start, _ in sentence_spans(flat)]
+
+
+def _without(flat: str, names: Iterable[str]) -> str:
+    """Return a text of equal length without some names."""
+    for name in sorted(names, key=len, reverse=True):
+        pattern = " ".join(map(re.escape, name.split()))
+        flat = re.sub(pattern, lambda found: "_" * len(found[0]), flat, flags=re.IGNORECASE)
+    return flat
 
 
 def _place(flat: str, words: Sequence[str]) -> tuple[int, int] | None:

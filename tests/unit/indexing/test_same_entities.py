@@ -24,6 +24,7 @@ PAPERS = {
 ENTITIES = {
     "Jane Vane": "person | Jane Vane designed the tower.",
     "J. Vane": "person | J. Vane was seen in the town.",
+    "J. Vane Foundry": "organization | Burned down.",
     "Wallace Orme": "person | Wallace Orme wrote a letter.",
 }
 
@@ -294,6 +295,16 @@ def test_namesakes_that_are_one_after_all_lose_what_told_them_apart():
     before = resolved(["wang (chef)", "wang (director)"], [0, 1], [presumed])
     assert apply_answers(before, {}).ids == ["wang"]
     assert apply_answers(before, {presumed.entities: False}).ids == before.ids
+
+
+def test_a_passage_of_a_name_is_not_one_of_a_longer_name(tmp_path, write_files):
+    model = Answers('{"same": [], "different": [1]}')
+    text = "The J. Vane Foundry burned down. " + "It rained. " * 30 + "J. Vane was seen in Ostrava."
+    with opened(tmp_path / "index", model.chat, same_pairs=5) as index:
+        index.add(write_files(tmp_path / "papers", PAPERS | {"b.txt": text}), methods=["hipporag"])
+    first, second = (part for part in model.prompts[0].split("Second: "))
+    of_person = first if "J. Vane (person)" in first else second
+    assert '- "J. Vane was seen in Ostrava."' in of_person
 
 
 def test_an_objection_also_holds_against_merges_through_a_third_name():

@@ -217,8 +217,10 @@ def _epithet_words(words: tuple[str, ...]) -> int:
     >>> [_epithet_words(tuple(name.split())) for name in ("old anna vane", "der alte moe", "young lee", "a young lee")]
     [1, 2, 0, 0]
     """
+    if len(words) < 3:
+        return 0
     n = 1 + (words[0] in _ARTICLES and len(words[0]) > 1)
-    return n if len(words) > 2 and words[n - 1] in _YOUNG | _OLD else 0
+    return n if words[n - 1] in _YOUNG | _OLD else 0
 
 
 def gender_of(name: NameParts) -> str:

@@ -60,8 +60,8 @@ def chunk(
 
     Returns:
         Chunks in order, without white space at their ends; none for a text of white space. Their metadata
-        have `section`, the nearest heading above their middle, `sections`, those that hold it, and `page`, where they
-        start, from 1.
+        have `section`, the nearest heading above their middle, `sections`, those that hold it, `begins_in`, the nearest
+        heading above their start behind those that hold it, if it is another one, and `page`, where they start, from 1.
 
     Raises:
         ValueError: if `max_tokens` or `limit` is below 1, or `overlap_tokens` below 0.
@@ -96,6 +96,9 @@ def chunk(
             *outer, metadata["section"] = paths[above - 1][1]
             if outer:
                 metadata["sections"] = [*outer]
+        begins = bisect_right(starts, start)
+        if begins and begins != above and starts[begins - 1] < start:
+            metadata["begins_in"] = [*paths[begins - 1][1]]
         chunks.append(
             Chunk(
                 id=f"{document.id}:{ordinal}",

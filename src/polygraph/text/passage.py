@@ -116,8 +116,8 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     Args:
         heading: of the document.
         text: the passage.
-        metadata: of the passage: its section and those that hold it, unless the title begins with them or the
-            passage holds their heading, and its page.
+        metadata: of the passage: the section in which it begins and those that hold it, unless the title begins with
+            them or the passage holds their heading, and its page.
 
     >>> with_heading(Heading("The Storm", "date: 1871-03-02"), "It rose at noon.")
     'The Storm\ndate: 1871-03-02\nIt rose at noon.'
@@ -129,6 +129,8 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     'Manual\nsection: Safety; page: 3\nTurn it off.'
     >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Fire", "sections": ["Manual", "Safety"]})
     'Manual\nsection: Safety > Fire\nTurn it off.'
+    >>> with_heading(Heading("Log"), "Rain.\n# May 2\nFog.", {"section": "May 2", "begins_in": ["May 1"]})
+    'Log\nsection: May 1\nRain.\n# May 2\nFog.'
     """
     lines = [] if text.lstrip("# ").startswith(heading.title) else [heading.title]
     parts = [fields] if (fields := _fields_not_in(text, heading.fields)) else []
@@ -180,11 +182,15 @@ def as_read(window: Window) -> str:
 
 def _section_above(title: str, metadata: Metadata, text: str) -> str:
     """Write the section in which a passage begins, without titles that begin that of the document."""
-    path = [each for each in _sections(metadata) if not title.startswith(each)]
-    # A section whose heading stands in the passage does not hold the beginning of it, nor do those below it.
-    lines = [line.strip("#*_ \t") for line in text.splitlines()] if path else []
-    held = next((n for n, each in enumerate(path) if any(line.startswith(each) for line in lines)), len(path))
-    return f"section: {' > '.join(path[:held])}" if held else ""
+    if begins := metadata.get("begins_in"):
+        held = [each for each in _titles(begins) if not title.startswith(each)]
+    else:
+        path = [each for each in _sections(metadata) if not title.startswith(each)]
+        # A section whose heading stands in the passage does not hold the beginning of it, nor do those below it.
+        lines = [line.strip("#*_ \t") for line in text.splitlines()] if path else []
+        n_held = (n for n, each in enumerate(path) if any(line.startswith(each) for line in lines))
+        held = path[: next(n_held, len(path))]
+    return f"section: {' > '.join(held)}" if held else ""
 
 
 def _sections(metadata: Metadata) -> list[str]:
@@ -192,8 +198,13 @@ def _sections(metadata: Metadata) -> list[str]:
     if "sections" not in metadata and "section" not in metadata:
         return []
     outer = metadata.get("sections", [])
-    titles = [_value(title) for title in outer if isinstance(title, str)] if isinstance(outer, list) else []
-    titles = [title[:MAX_VALUE] for title in (*titles, _value(metadata.get("section", ""))) if title]
-    while len(titles) > 1 and sum(map(len, titles)) > MAX_PATH:
-        del titles[0]
-    return titles
+    return _titles([*(outer if isinstance(outer, list) else ()), _value(metadata.get("section", ""))])
+
+
+def _titles(path: object) -> list[str]:
+    """Return some titles, the outermost first, without those that make them too long."""
+    found = [_value(title) for title in path if isinstance(title, str)] if isinstance(path, list) else []
+    found = [title[:MAX_VALUE] for title in found if title]
+    while len(found) > 1 and sum(map(len, found)) > MAX_PATH:
+        del found[0]
+    return found

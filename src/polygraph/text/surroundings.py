@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from polygraph.text.sentences import sentence_spans
 
+_END = re.compile(r"[.!?] |[。！？]")
+"""Of a sentence on one line, but not of a heading in bold that stands before one."""
 _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
 
@@ -45,7 +47,7 @@ def around(text: str, name: str, *, longer: Iterable[str] = (), max_chars: int =
     if len(flat) > max_chars:
         most = max_chars * 2 // 3
         starts = _sentence_starts(flat)
-        begin = starts[max(bisect_right(starts, first) - 1, 0)]
+        begin = starts[bisect_right(starts, first) - 1]
         if last - begin > most:
             begin, is_cut = flat.find(" ", max(0, first - max_chars // 3)) + 1, True
     end = begin + max_chars
@@ -62,7 +64,8 @@ def _on_one_line(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _sentence_starts(flat: str) -> list[int]:
-    return [start for start, _ in sentence_spans(flat)]
+    ends = {end.end() for end in _END.finditer(flat)}
+    return [0, *(start for start, _ in sentence_spans(flat) if start in ends)]
 
 
 def _without(flat: str, names: Iterable[str]) -> str:

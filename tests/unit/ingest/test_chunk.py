@@ -225,6 +225,14 @@ def test_a_text_without_levels_has_no_outer_sections() -> None:
     assert [c.metadata for c in chunks] == [{"section": "One"}, {"section": "Two"}]
 
 
+def test_a_chunk_says_in_which_section_it_begins_where_its_middle_is_in_another() -> None:
+    text = "# Log\n\n## May 1\nFog all day, no wind.\n\nRain at noon.\n\n## May 2\nSun. Wind. Calm. Heat. Snow. Hail."
+    first, second = chunk(document(text), words, max_tokens=12)
+    assert second.text.startswith("Rain at noon.")
+    assert second.metadata == {"section": "May 2", "sections": ["Log"], "begins_in": ["Log", "May 1"]}
+    assert "begins_in" not in first.metadata
+
+
 def test_the_number_of_outer_headings_is_bounded() -> None:
     text = (
         "".join(f"{'#' * n} H{n}\nText {n}.\n\n" for n in range(1, 7))

@@ -12,6 +12,8 @@ def test_a_long_passage_is_cut_between_words_around_the_name():
 def test_the_sentence_of_a_name_does_not_begin_behind_a_title():
     text = "Word. " * 100 + "For the owners, Mr. Lund spoke. " + "word " * 100
     assert around(text, "Lund", max_chars=60).startswith("For the owners, Mr. Lund spoke.")
+    text = "Word. " * 100 + "**The mill.** Lund sold it. " + "word " * 100
+    assert around(text, "Lund", max_chars=60).startswith("**The mill.** Lund sold it.")
 
 
 def test_a_sentence_that_is_too_long_is_cut_before_the_name():

@@ -22,6 +22,15 @@ _TITLE = re.compile(r"\b(?:Ms|Mx|Attn)\.\s+$")
 _BEFORE_NUMBER = re.compile(
     r"\b(?:Apt|approx|Ch|Eqs?|Ex|max|paras?|Rm|Secs|Suppl|Tel|temp|Vols?)\.\s+$", re.IGNORECASE
 )
+# And a day before the name of a month, as German and Scandinavian languages write it: names that are English too count
+# in lower case, or behind a German word.
+_DAY = re.compile(r"\b(?:[12]?\d|3[01])\.\s+$")
+_MONTH = re.compile(
+    r"(?:[Jj]anuar|[Jj]änner|[Ff]ebruar|März|mars|[Mm]ai|maj|[Jj]uni|[Jj]uli|[Oo]ktober|[Dd]ezember|desember|december"
+    r"|april|august|september|november)\b"
+)
+_GERMAN_DAY = re.compile(r"\b(?:am|ab|bis|de[nmrs]|seit|vom|zum)\s+\d+\.\s+$", re.IGNORECASE)
+_GERMAN_MONTH = re.compile(r"(?:April|August|September|November)\b")
 _ABBREVIATION = 12
 """Characters before an end that are searched for an abbreviation."""
 _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
@@ -180,10 +189,14 @@ def _whole_block(text: str, start: int, end: int) -> int:
 
 
 def _ends_abbreviated(text: str, start: int, end: int) -> bool:
-    """Return whether a part of an English text ends with an abbreviation that belongs to what follows it."""
+    """Return whether a part of a text ends with an abbreviation or a day that belongs to what follows it."""
     before = text[max(start, end - _ABBREVIATION) : end]
     if text[end].isdigit():
         return _BEFORE_NUMBER.search(before) is not None
+    if _DAY.search(before) and (
+        _MONTH.match(text, end) or (_GERMAN_MONTH.match(text, end) and _GERMAN_DAY.search(before))
+    ):
+        return True
     return text[end].isupper() and _TITLE.search(before) is not None
 
 

@@ -29,6 +29,8 @@ def statements(predicates: Sequence[str], source: str, target: str) -> str:
 
     >>> statements(["<-is father of", "<-was father of", "be"], "Honora Vane", "Papa")
     'Papa is father of Honora Vane. Honora Vane is Papa.'
+    >>> statements(["manager of"], "E. Marr", "Humber Towage Co.")
+    'E. Marr manager of Humber Towage Co.'
     """
     return " ".join(dict.fromkeys(sentences_of(predicates, source, target).values()))
 
@@ -45,5 +47,6 @@ def sentences_of(predicates: Sequence[str], source: str, target: str) -> dict[tu
         ends = (target, source) if inverse else (source, target)
         first, _, rest = name.partition(" ")
         key = f"{_LEMMAS.get(first, first)} {rest}".casefold()
-        written.setdefault((inverse, key), f"{statement(ends[0], name, ends[1])}.")
+        said = statement(ends[0], name, ends[1])
+        written.setdefault((inverse, key), said if said.endswith(".") else f"{said}.")
     return written

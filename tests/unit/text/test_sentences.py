@@ -74,6 +74,28 @@ def test_a_title_before_a_name_and_an_abbreviation_before_a_number_end_no_senten
     ]
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Am 7. Januar hat er gefragt.",
+        "Vom 3. August an kam er.",
+        "Den 3. mai 1909 kom han.",
+        "Han kom 12. december.",
+    ],
+)
+def test_a_day_before_the_name_of_a_month_ends_no_sentence(sentence: str) -> None:
+    assert split(f"Es war kalt. {sentence} Alle gingen.") == ["Es war kalt.", sentence, "Alle gingen."]
+
+
+def test_a_number_before_an_english_month_can_end_a_sentence() -> None:
+    assert split("He was 57. August came. She was 30. May was warm.") == [
+        "He was 57.",
+        "August came.",
+        "She was 30.",
+        "May was warm.",
+    ]
+
+
 def test_headings_list_items_and_table_rows_stand_alone() -> None:
     text = "# Crew\nThe crew was small.\n- the mate\n- the cook\n| a | b |\n| c | d |\n1. first\n2. second"
     assert split(text) == [

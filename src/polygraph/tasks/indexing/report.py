@@ -36,6 +36,10 @@ SCHEMA: dict[str, Json] = object_schema(
 _CITED = re.compile(
     r"\s{0,3}\[(?:(?:sources?|chunks?|data)\s{0,2}:?\s{0,2})?\(?(\d[\d\s,;–+-]{0,80})\)?\]", re.I
 )
+_TAKEN = "\0"
+"""Stands for what was taken out of a text."""
+_SECOND_STOP = re.compile(r"([.!?])\0+\.")
+"""Behind sources that stood between an abbreviation and the end of its sentence."""
 _NUMBERS = re.compile(r"(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?")
 _RATING = re.compile(r"-?\d{1,3}(?:[.,]\d{1,3})?")
 _MAX_RANGE = 50
@@ -126,6 +130,8 @@ def strip_sources(text: str) -> tuple[str, tuple[int, ...]]:
 
     >>> strip_sources("Vane built it [3], Orme paid [1-2; 5]. See [note].")
     ('Vane built it, Orme paid. See [note].', (1, 2, 3, 5))
+    >>> strip_sources("She floated at 5 a.m. [3] [4].")
+    ('She floated at 5 a.m.', (3, 4))
     """
     if "[" not in text:
         return text.strip(), ()
@@ -136,9 +142,10 @@ def strip_sources(text: str) -> tuple[str, tuple[int, ...]]:
             low = int(first)
             high = int(last) if last else low
             numbers.update(range(low, min(high, low + _MAX_RANGE) + 1))
-        return ""
+        return _TAKEN
 
-    return _CITED.sub(take, text).strip(), tuple(sorted(numbers))
+    left = _SECOND_STOP.sub(r"\1", _CITED.sub(take, text.replace(_TAKEN, " ")))
+    return left.replace(_TAKEN, "").strip(), tuple(sorted(numbers))
 
 
 def _fields(value: Json) -> dict[str, Json] | None:

@@ -13,7 +13,7 @@ from polygraph.tasks.evidence.check_citations import CitedClaim
 from polygraph.text.claims import contradiction
 from polygraph.text.claims.repeats import roots
 from polygraph.text.passage import with_heading
-from polygraph.text.sentences import after_markup, sentence_spans
+from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stem_set, content_stems
 
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
@@ -389,6 +389,8 @@ def supporting_sentence(
 ) -> tuple[Chunk, int, int] | None:
     """Find the sentence of a piece of evidence that shares most content words with a claim; of equals the first.
 
+    A heading, which states nothing, is only found where no other sentence shares a word.
+
     Returns:
         The chunk, with start and end of the sentence in it; None if no chunk shares enough words with the claim.
     """
@@ -401,7 +403,7 @@ def supporting_sentence(
         if chunk is not None:
             folded = _casefolded(chunk.text)
             reach.append((-sum([part in folded for part in parts]), order, chunk))
-    best: tuple[int, int, int, int, Chunk] | None = None
+    best: tuple[float, int, int, int, Chunk] | None = None
     for least, order, chunk in sorted(reach, key=lambda found: found[:2]):
         if best is not None and (least, order) > best[:2]:
             break
@@ -416,9 +418,12 @@ def supporting_sentence(
         ):
             if best is not None and (most, order, start) > best[:3]:
                 break
-            shared = len(wanted.intersection(content_stems(chunk.text[start:end])))
-            if best is None or (-shared, order, start) < best[:3]:
-                best = (-shared, order, start, end, chunk)
+            sentence = chunk.text[start:end]
+            n_shared: float = len(wanted.intersection(content_stems(sentence)))
+            if atx_heading(sentence):
+                n_shared = min(n_shared, 0.5)
+            if best is None or (-n_shared, order, start) < best[:3]:
+                best = (-n_shared, order, start, end, chunk)
     return (best[4], best[2], best[3]) if best is not None else None
 
 

@@ -95,3 +95,18 @@ def test_the_first_of_the_sentences_with_most_words_supports_a_claim(texts, foun
     item = Evidence(kind="report", id="0-a", text="", score=1.0, spans=spans)
     chunk, start, end = supporting_sentence("The crates of herring.", item, chunks, min_support=0.0)
     assert (chunk.ordinal, chunk.text[start:end]) == found
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("He signed off at Horta on 26 November 1908.", "Signed off: Farrugia."),
+        ("This was on 26 November at Horta.", "## 26 November 1908, Horta"),
+    ],
+)
+def test_a_heading_supports_a_claim_only_where_no_other_sentence_shares_a_word(claim, found):
+    text = "## 26 November 1908, Horta\n\nCame to anchor. Signed off: Farrugia."
+    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=20)
+    item = Evidence(kind="chunk", id="d:0", text=text, score=1.0, spans=(Span("d", "d:0", 0, len(text)),))
+    _, start, end = supporting_sentence(claim, item, {"d:0": chunk}, min_support=0.0)
+    assert text[start:end] == found

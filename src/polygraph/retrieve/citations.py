@@ -18,6 +18,7 @@ from polygraph.text.words import content_stem_set, content_stems
 
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
+_NOT = re.compile(r"\bnot\b")
 _MIN_SUPPORT = 0.2
 """Share of a claim's content words that the sentence must contain that supports it."""
 _NEIGHBOUR_SUPPORT = 0.5
@@ -389,12 +390,13 @@ def supporting_sentence(
 ) -> tuple[Chunk, int, int] | None:
     """Find the sentence of a piece of evidence that shares most content words with a claim; of equals the first.
 
-    A heading, which states nothing, is only found where no other sentence shares a word.
+    ``not`` counts as a content word. A heading, which states nothing, is only found where no other sentence shares a
+    word.
 
     Returns:
         The chunk, with start and end of the sentence in it; None if no chunk shares enough words with the claim.
     """
-    wanted = set(content_stems(claim))
+    wanted = _stems_and_not(claim)
     # A sentence shares no more words than its chunk has roots of them, so that few chunks are divided into sentences.
     parts = roots(wanted)
     reach: list[tuple[int, int, Chunk]] = []
@@ -419,12 +421,16 @@ def supporting_sentence(
             if best is not None and (most, order, start) > best[:3]:
                 break
             sentence = chunk.text[start:end]
-            n_shared: float = len(wanted.intersection(content_stems(sentence)))
+            n_shared: float = len(wanted & _stems_and_not(sentence))
             if atx_heading(sentence):
                 n_shared = min(n_shared, 0.5)
             if best is None or (-n_shared, order, start) < best[:3]:
                 best = (-n_shared, order, start, end, chunk)
     return (best[4], best[2], best[3]) if best is not None else None
+
+
+def _stems_and_not(text: str) -> set[str]:
+    return {*content_stems(text), *_NOT.findall(text)}
 
 
 @lru_cache(maxsize=512)

@@ -110,3 +110,11 @@ def test_a_heading_supports_a_claim_only_where_no_other_sentence_shares_a_word(c
     item = Evidence(kind="chunk", id="d:0", text=text, score=1.0, spans=(Span("d", "d:0", 0, len(text)),))
     _, start, end = supporting_sentence(claim, item, {"d:0": chunk}, min_support=0.0)
     assert text[start:end] == found
+
+
+def test_a_denial_is_quoted_with_a_sentence_that_denies():
+    text = "The mate declared: The master had taken it back. He had not taken it back before."
+    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=20)
+    item = Evidence(kind="chunk", id="d:0", text=text, score=1.0, spans=(Span("d", "d:0", 0, len(text)),))
+    found = supporting_sentence("Moe had not taken it back.", item, {"d:0": chunk}, min_support=0.0)
+    assert text[found[1] : found[2]] == "He had not taken it back before."

@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 import warnings
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -79,6 +80,9 @@ def _common(
 def main() -> None:
     """Run a command; print errors as one sentence and exit with their code."""
     warnings.showwarning = _show_warning
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal or pipe that is not in Unicode has no form for some characters of documents.
+        sys.stdout.reconfigure(errors="replace")
     try:
         # In standalone mode Typer would end an interrupted command without a message.
         code = app(standalone_mode=False)

@@ -349,7 +349,11 @@ def _passages(
     for place in sorted({place for place in places if place in windows}, key=lambda p: (windows[p], p)):
         window = by_id.get(windows[place])
         document, name = place
-        longer = [other for other in names_in[document] if f" {name} " in f" {other} " and other != name]
+        longer = [
+            other
+            for other in names_in[document]
+            if name in other and name != other and f" {name} " in f" {other} "
+        ]
         if window is not None and (text := around(window.text, name, longer=longer)):
             found[place] = f"[{window.fields}] {text}" if window.fields else text
     return found

@@ -429,8 +429,9 @@ def supporting_sentence(
     return (best[4], best[2], best[3]) if best is not None else None
 
 
-def _stems_and_not(text: str) -> set[str]:
-    return {*content_stems(text), *_NOT.findall(text)}
+@lru_cache(maxsize=4_096)
+def _stems_and_not(text: str) -> frozenset[str]:
+    return frozenset((*content_stems(text), *_NOT.findall(text)))
 
 
 @lru_cache(maxsize=512)

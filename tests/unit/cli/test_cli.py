@@ -243,6 +243,19 @@ def test_wrong_usage_ends_with_code_2_and_no_traceback(call):
         assert "Traceback" not in ended.err
 
 
+def test_output_that_is_not_in_unicode_shows_what_it_can_and_json_has_all(
+    tmp_path, index, write_files, call, command
+):
+    said = "Ågot Lie sold the boat in Malmö."
+    call("index", write_files(tmp_path / "notes", {"sale.txt": said}), "--index", index, "--for", "bm25")
+    ask = ("ask", "Who sold the boat?", "-m", "bm25", "--index", index)
+    shown = command(*ask, env={"PYTHONIOENCODING": "ascii"})
+    assert shown.code == 0, shown.err
+    assert "?got Lie sold the boat in Malm?." in shown.out
+    found = command(*ask, "--json", env={"PYTHONIOENCODING": "ascii"})
+    assert json.loads(found.out)["citations"][0]["quote"] == said
+
+
 def test_a_traceback_is_shown_under_debug_only(call, command, tmp_path):
     quiet = call("ask", QUESTION, "--index", tmp_path / "none")
     loud = command("--debug", "ask", QUESTION, "--index", tmp_path / "none")

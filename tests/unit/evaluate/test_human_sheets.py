@@ -316,12 +316,12 @@ def test_the_report_compares_a_model_with_a_rater(tmp_path, hashed_models):
         with pytest.raises(BadInput, match="may contain ratings"):
             study.sheet(path)
     assert [(p.one, p.n) for p in material.agreement.pairs] == [("anna (people)", len(kept))]
-    assert "Agreement of judges" in (tmp_path / "study" / "report.html").read_text()
+    assert "Agreement of judges" in (tmp_path / "study" / "report.html").read_text(encoding="utf-8")
     # The reports of two protocols do not overwrite each other.
-    told = {p: study.report_file(p, "json").read_text() for p in ("people", "unbiased")}
+    told = {p: study.report_file(p, "json").read_text(encoding="utf-8") for p in ("people", "unbiased")}
     assert {p: json.loads(text)["protocol"] for p, text in told.items()} == {p: p for p in told}
     assert study.report_file("people").name == "report-people.html"
     with pytest.raises(BadInput, match="cannot be part of a file name"):
         study.report(protocol="../people")
-    assert "| anna (people) |" in (tmp_path / "study" / "report.md").read_text()
-    assert json.loads((tmp_path / "study" / "report.json").read_text())["agreement"]["pairs"]
+    assert "| anna (people) |" in (tmp_path / "study" / "report.md").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "study" / "report.json").read_text(encoding="utf-8"))["agreement"]["pairs"]

@@ -46,7 +46,8 @@ _QUOTE = 240
 
 def as_json(value: Any) -> None:
     """Print one JSON value on standard output; what a terminal could obey, or cannot show, is escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    is_unicode = (sys.stdout.encoding or "utf-8").casefold().startswith("utf")
+    text = json.dumps(value, ensure_ascii=not is_unicode, indent=2, default=str)
     print(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
 
 

@@ -35,7 +35,7 @@ app: typer.Typer = typer.Typer()
 
 @app.command()
 def ask(
-    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="Any text.")],
     index: IndexOption = None,
     method: MethodOption = None,
     where: WhereOption = None,
@@ -125,10 +125,16 @@ def chat(
 
 @app.command()
 def compare(
-    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="Any text.")],
     index: IndexOption = None,
     methods: Annotated[
-        str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to compare.")
+        str,
+        typer.Option(
+            "-m",
+            "--methods",
+            metavar="METHOD,...",
+            help="Methods to compare; all: every method without presets.",
+        ),
     ] = "naive,bm25,hybrid,graphrag-local,graphrag-global",
     where: WhereOption = None,
     max_tokens: TokensOption = None,
@@ -160,7 +166,7 @@ def compare(
 
 @app.command()
 def explain(
-    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="Any text.")],
     index: IndexOption = None,
     method: MethodOption = None,
     where: WhereOption = None,

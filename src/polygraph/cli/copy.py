@@ -18,11 +18,9 @@ def copy(
     ],
     target: Annotated[
         str,
-        typer.Argument(
-            metavar="TO", help="Folder that is not there yet, or postgresql://.../DATABASE?schema=NAME."
-        ),
+        typer.Argument(metavar="TO", help="New or empty folder, or postgresql://.../DATABASE?schema=NAME."),
     ],
-    replace: Annotated[bool, typer.Option("--replace", help="Delete the index that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the index that is at TO.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Copy an index to another folder or database. Replies and ledger are copied too."""

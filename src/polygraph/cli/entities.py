@@ -20,7 +20,7 @@ app: typer.Typer = typer.Typer()
 entities_app: typer.Typer = typer.Typer(invoke_without_command=True)
 app.add_typer(entities_app, name="entities")
 
-LimitOption = Annotated[Optional[int], typer.Option("--limit", metavar="N", help="Show at most N.")]
+LimitOption = Annotated[Optional[int], typer.Option("--limit", metavar="N", help="Maximum number.")]
 _LISTED = 20
 """Entities that are listed if no limit is given."""
 _DOCUMENTS = 5
@@ -51,7 +51,9 @@ def list_(
     sort: Annotated[
         str, typer.Option("--sort", metavar="mentions|name", help="Most mentioned first, or by name.")
     ] = "mentions",
-    type: Annotated[Optional[str], typer.Option("--type", help="Only entities of this type.")] = None,
+    type: Annotated[
+        Optional[str], typer.Option("--type", metavar="TYPE", help="Only entities of this type.")
+    ] = None,
     limit: LimitOption = _LISTED,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,7 +66,7 @@ def list_(
 
 @entities_app.command()
 def find(
-    text: Annotated[str, typer.Argument(help="A part of a name.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A part of a name.")],
     index: IndexOption = None,
     limit: LimitOption = _LISTED,
     as_json: JsonOption = False,
@@ -77,8 +79,11 @@ def find(
 
 @entities_app.command()
 def why(
-    name: Annotated[str, typer.Argument(help="A name, an id, or NAME @ DOCUMENT.")],
-    other: Annotated[Optional[str], typer.Argument(help="Another one: why are they one or two?")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, an id, or NAME @ DOCUMENT.")],
+    other: Annotated[
+        Optional[str],
+        typer.Argument(metavar="OTHER", help="A second name: why both are one entity or two."),
+    ] = None,
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -106,7 +111,7 @@ def why(
 @entities_app.command()
 def merge(
     a: Annotated[str, typer.Argument(metavar="A", help="A name, an id, or NAME @ DOCUMENT.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another one, of another entity.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same, for the other entity.")],
     index: IndexOption = None,
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
@@ -117,13 +122,16 @@ def merge(
 
 @entities_app.command()
 def split(
-    name: Annotated[str, typer.Argument(help="A name of the entity.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name of the entity.")],
     other: Annotated[
-        Optional[str], typer.Argument(help="Another name of it, which becomes an entity of its own.")
+        Optional[str],
+        typer.Argument(metavar="OTHER", help="Another name of it, which becomes an entity of its own."),
     ] = None,
     by: Annotated[
         Optional[str],
-        typer.Option("--by", metavar="document|type", help="One entity for each document or type."),
+        typer.Option(
+            "--by", metavar="document|type", help="One entity for each document or type that has the name."
+        ),
     ] = None,
     index: IndexOption = None,
     wait: WaitOption = 0.0,
@@ -139,8 +147,8 @@ def split(
 
 @entities_app.command()
 def rename(
-    old: Annotated[str, typer.Argument(help="A name, an id, or NAME @ DOCUMENT.")],
-    new: Annotated[str, typer.Argument(help="The name that is shown from now on.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A name, an id, or NAME @ DOCUMENT.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The name that is shown from now on.")],
     index: IndexOption = None,
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
@@ -152,7 +160,8 @@ def rename(
 @entities_app.command()
 def undo(
     number: Annotated[
-        Optional[int], typer.Argument(help="From `entities decisions`; default: the last.")
+        Optional[int],
+        typer.Argument(metavar="NUMBER", help="From `entities decisions`; default: the last."),
     ] = None,
     index: IndexOption = None,
     wait: WaitOption = 0.0,

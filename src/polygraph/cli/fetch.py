@@ -16,11 +16,12 @@ _REASONS_SHOWN = 10
 def fetch(
     addresses: Annotated[
         Optional[list[str]],
-        typer.Argument(metavar="[URL|FILE]...", help="Pages, and files with one address a line."),
+        typer.Argument(metavar="URL|FILE", help="Addresses, and files with one address per line."),
     ] = None,
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder for the pages.")] = Path("pages"),
     sitemap: Annotated[
-        Optional[list[str]], typer.Option("--sitemap", metavar="URL", help="Sitemap; may be repeated.")
+        Optional[list[str]],
+        typer.Option("--sitemap", metavar="URL", help="Sitemap, or a list of addresses; may be repeated."),
     ] = None,
     include: Annotated[
         Optional[list[str]],
@@ -31,15 +32,17 @@ def fetch(
         typer.Option("--exclude", metavar="PATTERN", help="Leave out pages whose path matches."),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, help="Largest number of pages.")
+        int, typer.Option("--limit", metavar="N", min=1, help="Maximum number of pages per run.")
     ] = 1_000,
     pause: Annotated[
         float, typer.Option("--pause", metavar="SECONDS", min=0.0, help="Between two requests to one site.")
     ] = 1.0,
-    max_mb: Annotated[float, typer.Option("--max-mb", metavar="MB", min=0.001, help="Largest page.")] = 20.0,
+    max_mb: Annotated[
+        float, typer.Option("--max-mb", metavar="MB", min=0.001, help="Maximum size of a page.")
+    ] = 20.0,
     prune: Annotated[bool, typer.Option("--prune", help="Delete the files of pages that are gone.")] = False,
     allow_private: Annotated[
-        bool, typer.Option("--allow-private", help="Also reach this machine and private networks.")
+        bool, typer.Option("--allow-private", help="Also fetch from this machine and private networks.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -22,12 +22,20 @@ def graph(
         typer.Option("--html", metavar="FILE", help="Write a page: drag to move, wheel to zoom."),
     ] = None,
     level: Annotated[
-        Optional[int], typer.Option("--level", min=0, help="Level of the communities that give the colours.")
+        Optional[int],
+        typer.Option(
+            "--level", metavar="N", min=0, help="Level of the communities that determine the colours."
+        ),
     ] = None,
     max_entities: Annotated[
-        int, typer.Option("--max-entities", min=1, help="Draw this many, the best connected.")
+        int,
+        typer.Option(
+            "--max-entities", metavar="N", min=1, help="Draw at most this many, the best connected."
+        ),
     ] = 20_000,
-    title: Annotated[Optional[str], typer.Option("--title", help="Title of the picture.")] = None,
+    title: Annotated[
+        Optional[str], typer.Option("--title", metavar="TEXT", help="Title of the picture.")
+    ] = None,
 ) -> None:
     """Draw the graph. Entities are dots, communities are colours, and a legend has their titles."""
     from contextlib import closing

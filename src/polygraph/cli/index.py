@@ -49,7 +49,9 @@ def index(
     exclude: ExcludeOption = None,
     for_methods: Annotated[
         Optional[str],
-        typer.Option("--for", metavar="METHOD,...", help="Build only what these methods need."),
+        typer.Option(
+            "--for", metavar="METHOD,...", help="Build only what these methods need; default: everything."
+        ),
     ] = None,
     extractor: ExtractorOption = None,
     profile: ProfileOption = None,
@@ -107,7 +109,7 @@ def estimate(
     for_methods: Annotated[
         Optional[str],
         typer.Option(
-            "--for", metavar="METHOD,...", help="Only what these methods need, and a question to each."
+            "--for", metavar="METHOD,...", help="Only what these methods need, and one question to each."
         ),
     ] = None,
     extractor: ExtractorOption = None,
@@ -159,7 +161,7 @@ def estimate(
 def remove(
     documents: Annotated[
         Optional[list[str]],
-        typer.Argument(metavar="DOCUMENT...", help="Ids, as listed by `status --documents`."),
+        typer.Argument(metavar="DOCUMENT", help="Ids, as listed by `status --documents`."),
     ] = None,
     index: IndexOption = None,
     forget: Annotated[

@@ -10,7 +10,9 @@ from polygraph.errors import BadInput
 IndexOption = Annotated[
     Optional[Path],
     typer.Option(
-        "--index", help="Folder of the index, or its URL (default ./polygraph.index, or POLYGRAPH_INDEX)."
+        "--index",
+        metavar="DIR",
+        help="Folder of the index, or its URL (default ./polygraph.index, or POLYGRAPH_INDEX).",
     ),
 ]
 IndexesOption = Annotated[
@@ -18,7 +20,7 @@ IndexesOption = Annotated[
     typer.Option(
         "--index",
         metavar="[NAME=]DIR",
-        help="Folder of an index, and the name that it gets; may be repeated (default ./polygraph.index).",
+        help="Folder of an index, and a name for it; may be repeated (default ./polygraph.index).",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
@@ -30,23 +32,31 @@ WhereOption = Annotated[
 ]
 MethodOption = Annotated[
     Optional[str],
-    typer.Option("-m", "--method", help="Method (see: polygraph methods)."),
+    typer.Option(
+        "-m",
+        "--method",
+        metavar="METHOD",
+        help="Method (see: polygraph methods); default: hybrid, or POLYGRAPH_METHOD.",
+    ),
 ]
 TokensOption = Annotated[
     Optional[int],
-    typer.Option("--max-tokens", help="Budget of the context, in tokens."),
+    typer.Option(
+        "--max-tokens", metavar="N", help="Token budget of the context; default: that of the method."
+    ),
 ]
 FormOption = Annotated[
     Optional[Literal["short", "cited", "overview"]],
     typer.Option("--form", help="Form of the answer; default: that of the method."),
 ]
 PathsArgument = Annotated[
-    Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
+    Optional[list[str]],
+    typer.Argument(metavar="PATH", help="Folders, files or patterns such as 'docs/**/*.md'."),
 ]
 IncludeOption = Annotated[
     Optional[list[str]],
     typer.Option(
-        "--include", metavar="PATTERN", help="Of folders, read only files that match; may be repeated."
+        "--include", metavar="PATTERN", help="In folders, read only files that match; may be repeated."
     ),
 ]
 ExcludeOption = Annotated[
@@ -59,16 +69,21 @@ WorkTokensOption = Annotated[
     typer.Option(
         "--max-tokens",
         "--max-spend-tokens",
+        metavar="N",
         help="Hard cap on model tokens for this command, input and output.",
     ),
 ]
 CostOption = Annotated[
     Optional[float],
-    typer.Option("--max-cost", help="Hard cap on the cost of this command, in US dollars."),
+    typer.Option("--max-cost", metavar="USD", help="Hard cap on the cost of this command, in US dollars."),
 ]
 SpendOption = Annotated[
     Optional[int],
-    typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, input and output."),
+    typer.Option(
+        "--max-spend-tokens",
+        metavar="N",
+        help="Hard cap on model tokens for this command, input and output.",
+    ),
 ]
 BatchOption = Annotated[
     Optional[Path],
@@ -87,7 +102,7 @@ AdapterOption = Annotated[
 CitationCheckOption = Annotated[
     bool,
     typer.Option(
-        "--check-citations", help="Have the chat model check the citations of an answer, in one more call."
+        "--check-citations", help="Have the chat model check the citations of its answer, in one more call."
     ),
 ]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
@@ -96,7 +111,7 @@ ProfileOption = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME",
-        help="Settings as in a paper or program, such as microsoft or lightrag.",
+        help="Settings as in the paper or program of a method, such as microsoft or lightrag.",
     ),
 ]
 ExtractorOption = Annotated[
@@ -104,7 +119,8 @@ ExtractorOption = Annotated[
     typer.Option(
         "--extractor",
         metavar="nlp|fast|llm",
-        help="Extract the graph with a parser, from noun phrases, or with a model.",
+        help="Extract the graph with a parser, from noun phrases, or with a model; default: as before, "
+        "else llm if there is a chat model, else nlp.",
     ),
 ]
 WaitOption = Annotated[
@@ -122,7 +138,7 @@ MarginOption = Annotated[
         metavar="POINTS",
         min=0.0,
         max=100.0,
-        help="Methods that differ by at most so many points of 100 are equivalent.",
+        help="Differences of at most this many percentage points do not matter.",
     ),
 ]
 

@@ -14,7 +14,7 @@ app: typer.Typer = typer.Typer()
 @app.command()
 def publish(
     url: Annotated[
-        str, typer.Argument(metavar="URL", help="As in s3://BUCKET/NAME, gs://, az:// or file:///FOLDER.")
+        str, typer.Argument(metavar="URL", help="Such as s3://BUCKET/NAME, gs://, az:// or file:///FOLDER.")
     ],
     index: IndexOption = None,
     keep: Annotated[
@@ -32,7 +32,7 @@ def publish(
     patches: Annotated[
         bool,
         typer.Option(
-            help="Write what differs from the version before too, so that readers fetch less; needs a local copy of it."
+            help="Also write the differences from the previous version, so that its readers fetch less."
         ),
     ] = True,
     as_json: JsonOption = False,

@@ -23,12 +23,16 @@ app: typer.Typer = typer.Typer()
 
 @app.command()
 def reproduce(
-    paper: Annotated[Optional[str], typer.Argument(metavar="[PAPER", help="Paper.")] = None,
-    table: Annotated[Optional[str], typer.Argument(metavar="TABLE]", help="Number of the table.")] = None,
+    paper: Annotated[
+        Optional[str], typer.Argument(metavar="PAPER", help="Paper; without one, the tables are listed.")
+    ] = None,
+    table: Annotated[Optional[str], typer.Argument(metavar="TABLE", help="Number of the table.")] = None,
     data: Annotated[
         Optional[Path],
         typer.Option(
-            "--data", metavar="DIR", help="Your copy: corpus.jsonl and questions.jsonl, also as .gz."
+            "--data",
+            metavar="DIR",
+            help="Your copy of the data: corpus.jsonl and questions.jsonl, also as .gz.",
         ),
     ] = None,
     output: Annotated[
@@ -37,21 +41,34 @@ def reproduce(
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder of index and study; default: reproduce-PAPER-TABLE.",
+            help="Folder for index and study; default: reproduce-PAPER-TABLE.",
         ),
     ] = None,
     limit: Annotated[
         int,
-        typer.Option("--limit", metavar="N", help="Maximum number of questions; default: as in the paper."),
+        typer.Option(
+            "--limit",
+            metavar="N",
+            show_default=False,
+            help="Maximum number of questions; default: as in the paper.",
+        ),
     ] = 0,
     trials: Annotated[
-        int, typer.Option("--trials", metavar="M", help="Rounds of the judges; default: as in the paper.")
+        int,
+        typer.Option(
+            "--trials",
+            metavar="M",
+            show_default=False,
+            help="Rounds of the judges; default: as in the paper.",
+        ),
     ] = 0,
     judge: Annotated[
         Optional[str],
         typer.Option("--judge", metavar="MODEL", help="Model that judges; default: the model that answers."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of sampled and generated questions.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of sampled and generated questions.")
+    ] = 0,
     bertscore: Annotated[
         bool,
         typer.Option("--bertscore", help="Also measure BERTScore; needs the package bert-score."),

@@ -23,17 +23,23 @@ _EVERYWHERE = {"", "0.0.0.0", "::", "*"}  # noqa: S104 - recognised in order to 
 @app.command()
 def serve(
     index: IndexesOption = None,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0: any that is free.")] = 8321,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port; 0: any that is free.")
+    ] = 8321,
     allow_host: Annotated[
         Optional[list[str]],
         typer.Option(
-            "--allow-host", metavar="NAME", help="Further name that the server is called by; may be repeated."
+            "--allow-host", metavar="NAME", help="Further host name of the server; may be repeated."
         ),
     ] = None,
     tokens: Annotated[
         Optional[Path],
-        typer.Option("--tokens", metavar="FILE", help="Accepted tokens, one a line (see: polygraph token)."),
+        typer.Option(
+            "--tokens", metavar="FILE", help="Accepted tokens, one per line (see: polygraph token)."
+        ),
     ] = None,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Take questions only: no documents, no decisions.")
@@ -42,11 +48,13 @@ def serve(
     studies: Annotated[
         Optional[Path],
         typer.Option(
-            "--studies", metavar="DIR", help="Folder of studies; default: studies in the first index."
+            "--studies",
+            metavar="DIR",
+            help="Folder of studies; default: studies in the folder of the first index.",
         ),
     ] = None,
     requests_per_minute: Annotated[
-        int, typer.Option("--requests-per-minute", min=1, help="Requests of one token, on average.")
+        int, typer.Option("--requests-per-minute", metavar="N", min=1, help="Average requests per token.")
     ] = 1200,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
@@ -96,7 +104,9 @@ def serve(
 
 @app.command()
 def token(
-    name: Annotated[str, typer.Argument(help="Whose token it is, in letters, digits, dots and dashes.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Whose token it is: letters, digits, dots and dashes.")
+    ],
     scope: Annotated[
         Literal["read", "write", "admin"], typer.Option("--scope", help="What the token permits.")
     ] = "read",

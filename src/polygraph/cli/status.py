@@ -15,7 +15,7 @@ app: typer.Typer = typer.Typer()
 @app.command()
 def methods(
     name: Annotated[
-        Optional[str], typer.Argument(metavar="[NAME]", help="Describe this method in full.")
+        Optional[str], typer.Argument(metavar="NAME", help="Describe this method in full.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Describe every method in full.")] = False,
     index: IndexOption = None,
@@ -157,7 +157,9 @@ app.add_typer(config_app, name="config")
 @config_app.callback()
 def config(
     context: typer.Context,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the source of each value.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the source and the meaning of each value.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the current settings."""
@@ -189,7 +191,8 @@ def config(
 @config_app.command()
 def trust(
     file: Annotated[
-        Optional[Path], typer.Argument(help="Default: the nearest polygraph.toml in this folder or above.")
+        Optional[Path],
+        typer.Argument(metavar="FILE", help="Default: the nearest polygraph.toml in this folder or above."),
     ] = None,
 ) -> None:
     """Trust a settings file of a folder. It may set endpoint, key, paths and caps until it changes."""
@@ -230,7 +233,10 @@ def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
 @app.command()
 def demo(
     path: Annotated[
-        Optional[str], typer.Argument(help="Your own folder; default: the sample collection of the package.")
+        Optional[str],
+        typer.Argument(
+            metavar="PATH", help="Your own folder; default: the sample collection of the package."
+        ),
     ] = None,
     index: IndexOption = None,
     max_cost: CostOption = None,

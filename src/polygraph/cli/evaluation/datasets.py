@@ -35,7 +35,7 @@ def datasets(as_json: JsonOption = False) -> None:
 @app.command()
 def convert(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Data set, as listed by `eval datasets`.")],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Your copy, as published.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Your copy, as published.")],
     output: Annotated[
         Path, typer.Option("--output", metavar="DIR", help="Folder for corpus.jsonl and questions.jsonl.")
     ],

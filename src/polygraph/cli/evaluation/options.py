@@ -23,7 +23,7 @@ METHODS = "bm25,naive,hybrid"
 """Default methods: fast, and without a graph."""
 OutputOption = Annotated[
     Path,
-    typer.Option("--output", "-o", metavar="DIR", help="Folder of the study; a later run resumes from it."),
+    typer.Option("--output", "-o", metavar="DIR", help="Folder of the study."),
 ]
 KindOption = Annotated[
     Literal["grounded", "summary", "sentences"],
@@ -33,7 +33,7 @@ KindOption = Annotated[
     ),
 ]
 NumberOption = Annotated[int, typer.Option("-n", metavar="N", help="Questions per level or kind.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all sampling.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all sampling.")]
 OwnOption = Annotated[
     Optional[Path],
     typer.Option("--questions", metavar="FILE.jsonl", help="Your own questions instead of generated ones."),
@@ -88,10 +88,14 @@ RepeatsOption = Annotated[
     Optional[int],
     typer.Option("--repeats", metavar="N", help="Judgements of each order per round (unbiased: 2)."),
 ]
-TemperatureOption = Annotated[float, typer.Option("--temperature", help="Temperature of the judges.")]
+TemperatureOption = Annotated[
+    float, typer.Option("--temperature", metavar="T", help="Temperature of the judges.")
+]
 AlignOption = Annotated[
     Optional[bool],
-    typer.Option("--align/--no-align", help="Align the lengths of answers before judging (unbiased: yes)."),
+    typer.Option(
+        "--align/--no-align", help="Align the lengths of answers before judging (default only for unbiased)."
+    ),
 ]
 ToleranceOption = Annotated[
     int,

@@ -65,17 +65,19 @@ def retrieval(
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="Metric to compare by (default recall@5, or the same for other gold).",
+            help="Metric to compare methods by; default: recall@5, or the same for the gold that most questions have.",
         ),
     ] = None,
     margin: MarginOption = 5.0,
     evidence: Annotated[
-        str, typer.Option("--evidence", metavar="FIELD", help="Field with the gold document ids.")
+        str, typer.Option("--evidence", metavar="FIELD", help="Field of the file with the gold document ids.")
     ] = "evidence",
     limit: Annotated[
         Optional[int], typer.Option("--limit", metavar="N", help="Ask a random sample of N questions.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the sample, the intervals and the tests.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of the sample, the intervals and the tests.")
+    ] = 0,
     output: Annotated[
         Optional[Path],
         typer.Option(

@@ -25,7 +25,9 @@ from polygraph.errors import BadInput
 
 app: typer.Typer = typer.Typer()
 
-SheetOption = Annotated[Path, typer.Option("--sheet", metavar="FILE.csv", help="The sheet.")]
+SheetOption = Annotated[
+    Path, typer.Option("--sheet", metavar="FILE.csv", help="The sheet, for any spreadsheet.")
+]
 
 
 @app.command()
@@ -64,7 +66,7 @@ def sheet(
 def ratings(
     output: OutputOption,
     file: SheetOption,
-    rater: Annotated[str, typer.Option("--judge", metavar="NAME", help="Who filled in the sheet.")],
+    rater: Annotated[str, typer.Option("--judge", metavar="NAME", help="Name of the rater.")],
     as_json: JsonOption = False,
 ) -> None:
     """Read the ratings of a sheet as judgements of a person. Report them with `eval report --protocol people`."""

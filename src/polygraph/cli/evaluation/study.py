@@ -253,7 +253,9 @@ def report(
         Literal[Protocol, "people"],
         typer.Option("--protocol", help="Use judgements by this protocol; people: ratings from sheets."),
     ] = "unbiased",
-    title: Annotated[str, typer.Option("--title", help="Title of the page.")] = "Which method to trust",
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="Title of the page.")
+    ] = "Which method to trust",
     bert: Annotated[
         Literal["no", "raw", "rescaled"],
         typer.Option("--bertscore", help="Also compute BERTScore; needs the package bert-score."),

@@ -38,7 +38,9 @@ def compare(
     questions: Annotated[
         Optional[Path],
         typer.Option(
-            "--questions", metavar="FILE.jsonl", help="With gold; default: the held-out questions of DIR."
+            "--questions",
+            metavar="FILE.jsonl",
+            help="Other questions, with gold; default: the held-out questions of DIR.",
         ),
     ] = None,
     form: Annotated[
@@ -46,9 +48,14 @@ def compare(
         typer.Option("--form", help="Form that the reader was tuned for; default: that of DIR."),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="Most questions, sampled by seed; 0: all.")
+        int,
+        typer.Option(
+            "--limit", metavar="N", min=0, help="Maximum number of questions, sampled at random; 0: all."
+        ),
     ] = 0,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of sample and tests.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of the sample and the tests.", min=0)
+    ] = 0,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     as_json: JsonOption = False,

@@ -31,7 +31,9 @@ app: typer.Typer = typer.Typer()
 def data(
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="DIR", help="Folder of the rows; rows there are replaced."),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder of the rows; earlier rows in it are replaced."
+        ),
     ],
     index: IndexOption = None,
     questions: Annotated[
@@ -39,17 +41,21 @@ def data(
         typer.Option(
             "--questions",
             metavar="rules|model|FILE.jsonl",
-            help="Questions made by rules from sentences and the graph, posed by the chat model, or yours with gold.",
+            help="Where questions come from: rules, the chat model, or your own file with gold.",
         ),
     ] = "rules",
-    n: Annotated[int, typer.Option("-n", metavar="N", help="Most questions by rules or model.")] = 1_000,
+    n: Annotated[
+        int, typer.Option("-n", metavar="N", help="Maximum number of questions by rules or model.")
+    ] = 1_000,
     preset: Annotated[
         Literal["raft", "graft"], typer.Option("--preset", help="Composition of rows as in a paper.")
     ] = "raft",
     oracle_share: Annotated[
         Optional[float],
         typer.Option(
-            "--oracle-share", metavar="P", help="Share of rows that show the answer (raft: 0.8, graft: 1)."
+            "--oracle-share",
+            metavar="P",
+            help="Share of rows with the passages that answer (raft: 0.8, graft: 1).",
         ),
     ] = None,
     distractors: Annotated[
@@ -57,34 +63,36 @@ def data(
         typer.Option(
             "--distractors",
             metavar="N|N-M",
-            help="Passages without the answer (raft: 4, graft: 3-4); of a range, each row has one number by chance.",
+            help="Passages without the answer in each row (raft: 4, graft: 3-4); each row draws from a range.",
         ),
     ] = None,
     max_tokens: Annotated[
         Optional[int],
         typer.Option(
-            "--max-tokens", metavar="N", help="Most tokens of a row (raft: no limit, graft: 2,048)."
+            "--max-tokens", metavar="N", help="Maximum tokens per row (raft: no limit, graft: 2,048)."
         ),
     ] = None,
     without_oracle: Annotated[
         Literal["refuse", "answer"],
-        typer.Option("--without-oracle", help="What a row teaches that does not show the answer."),
+        typer.Option("--without-oracle", help="What a row without the answer teaches."),
     ] = "refuse",
     reasoning: Annotated[
         Literal["quotes", "model"],
-        typer.Option("--reasoning", help="Before the answer: quotes alone, or reasoning by the chat model."),
+        typer.Option(
+            "--reasoning", help="What precedes the answer: the quotes alone, or reasoning by the chat model."
+        ),
     ] = "quotes",
     copies: Annotated[
         int,
         typer.Option(
-            "--copies", metavar="N", help="Rows of each question to train on, each with other distractors."
+            "--copies", metavar="N", help="Training rows per question, each with other distractors."
         ),
     ] = 1,
     held_out: Annotated[
         float,
         typer.Option("--held-out", metavar="SHARE", help="Share of the questions to hold out by document."),
     ] = 0.2,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of every choice.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of every choice.")] = 0,
     where: WhereOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,

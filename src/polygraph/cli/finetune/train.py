@@ -34,15 +34,21 @@ def train(
     model: Annotated[
         Optional[str],
         typer.Option(
-            "--model", metavar="NAME|PATH", help="Model instead of the recipe's: name, folder or GGUF."
+            "--model",
+            metavar="NAME|PATH",
+            help="Another model than the recipe's: a name, a folder or a GGUF file.",
         ),
     ] = None,
-    epochs: Annotated[Optional[float], typer.Option("--epochs", help="Passes over the rows.")] = None,
+    epochs: Annotated[
+        Optional[float], typer.Option("--epochs", metavar="N", help="Passes over the rows.")
+    ] = None,
     steps: Annotated[
         Optional[int], typer.Option("--steps", metavar="N", help="Updates, instead of --epochs.")
     ] = None,
-    rate: Annotated[Optional[float], typer.Option("--rate", help="Maximum learning rate.")] = None,
-    rank: Annotated[Optional[int], typer.Option("--rank", help="Rank of the matrices.")] = None,
+    rate: Annotated[
+        Optional[float], typer.Option("--rate", metavar="R", help="Maximum learning rate.")
+    ] = None,
+    rank: Annotated[Optional[int], typer.Option("--rank", metavar="R", help="Rank of the matrices.")] = None,
     targets: Annotated[
         Optional[str],
         typer.Option(
@@ -51,33 +57,42 @@ def train(
     ] = None,
     learned: Annotated[
         Optional[Literal["reply", "answer"]],
-        typer.Option("--learned", help="What the loss is taken of: the reply, or its answer without quotes."),
+        typer.Option(
+            "--learned", help="What the loss is computed on: the reply, or the answer without its quotes."
+        ),
     ] = None,
     order: Annotated[
         Optional[Literal["random", "length"]],
-        typer.Option("--order", help="Rows by chance, or in the first pass shortest first."),
+        typer.Option("--order", help="Order of the rows in the first pass: random, or shortest first."),
     ] = None,
     max_tokens: Annotated[
         Optional[int], typer.Option("--max-tokens", metavar="N", help="Longer rows are left out.")
     ] = None,
     evaluate_every: Annotated[
-        Optional[int], typer.Option("--evaluate-every", metavar="N", help="Steps between held-out losses.")
+        Optional[int],
+        typer.Option(
+            "--evaluate-every", metavar="N", help="Steps between measurements of the held-out loss."
+        ),
     ] = None,
     patience: Annotated[
         Optional[int],
-        typer.Option("--patience", metavar="N", help="Held-out losses without gain that end it; 0: none."),
+        typer.Option(
+            "--patience",
+            metavar="N",
+            help="Measurements without a lower loss after which training ends; 0: never.",
+        ),
     ] = None,
     checkpoint_every: Annotated[
         Optional[int], typer.Option("--checkpoint-every", metavar="N", help="Steps between checkpoints.")
     ] = None,
     seed: Annotated[
-        Optional[int], typer.Option("--seed", help="Seed of order, matrices and dropout.")
+        Optional[int], typer.Option("--seed", metavar="N", help="Seed of row order, matrices and dropout.")
     ] = None,
     merge: Annotated[
         bool, typer.Option("--merge", help="Also write merged weights, for vLLM and Ollama.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell rows, tokens, steps, memory and time.")
+        bool, typer.Option("--dry-run", help="Only print rows, tokens, steps, memory and time.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -74,7 +74,7 @@ for _code, _known in FUNCTION_WORDS.items():
 
 
 _ASKING = {
-    "en": "who whom whose what when where why how which",
+    "en": "who whom whose what when where why how which did does can could may should",
     "de": "wer wem wen wessen was wann wo wohin woher warum wieso weshalb wie wieviel welche welcher welches welchen",
     "fr": "qui quand où comment pourquoi quel quelle quels quelles combien quoi",
     "es": "quién quiénes qué cuándo dónde cómo cuál cuáles cuánto cuántos cuánta cuántas",

@@ -148,16 +148,21 @@ def atx_heading(line: str) -> str:
 
 
 def after_markup(text: str, start: int, end: int) -> int:
-    """Return where a sentence begins behind markup that closes bold text before it.
+    """Return where a sentence begins behind markup that closes bold text before it, or opens text that goes on.
 
-    >>> after_markup("**The key.** It was lost.", 10, 25)
-    13
+    >>> after_markup("**The key.** It was lost.", 10, 25), after_markup("**The key.** It was lost.", 0, 10)
+    (13, 2)
+    >>> after_markup("**The key** was lost.", 0, 21)
+    0
     """
-    markup = _BOLD_END.match(text, start, end)
-    return markup.end() if markup else start
+    if markup := _BOLD_END.match(text, start, end):
+        return markup.end()
+    opening = _BOLD_START.match(text, start, end)
+    return opening.end() if opening and text.find(opening[0], opening.end(), end) < 0 else start
 
 
 _BOLD_END = re.compile(r"(?:\*{1,3}|_{1,3})\s+")
+_BOLD_START = re.compile(r"(?:\*{2,3}|_{2,3})(?=\w)")
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:

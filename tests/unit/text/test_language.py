@@ -97,6 +97,8 @@ def test_long_runs_do_not_cost_quadratic_time():
         ("Combien coûte la réparation de la pompe ?", "fr"),
         ("¿Cuándo se firmó el contrato?", "es"),
         ("Who directed La La Land?", "en"),
+        ("Can dogs come in?", ""),
+        ("Did Anna come?", ""),
         ("What is the capital of Der Niederlande?", "en"),
         ("灯台はいつ壊れましたか", "ja"),
         ("MX-400 flow?", ""),

@@ -69,6 +69,8 @@ the candidates, the answer is in the best sentence for 39% instead of 29%, and i
 _ROLE_GAIN = 3.0
 """In logits, of a sentence that states who holds the office asked for (see `roles`). Of 30 such sentences by hand, the
 cross-encoder alone rates 8 below the threshold, those beside a name by at most 2.1."""
+_ASKS_WHO_ASKED = re.compile(r"\b(?:ask(?:s|ed)?|questions?|questioned|wonder(?:s|ed)?)\b", re.IGNORECASE)
+"""Words of a question that a question in the documents can answer."""
 _KIND_WEIGHT = 0.05
 """Weight of `kind_gain` without a cross-encoder, whose logits it is measured in."""
 
@@ -134,8 +136,9 @@ def _answer(
         listed = join_list([f"“{name}”" for name in missing])
         return _refused(f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
-    sentences = candidates = below_named_headings(question, candidate_sentences(passages))
-    telling = candidates
+    sentences = below_named_headings(question, candidate_sentences(passages))
+    # A question repeats what is asked, but answers nothing; the sentence behind it is read, and quoted, with it.
+    telling = candidates = [c for c in sentences if not c.is_question or _ASKS_WHO_ASKED.search(question)]
     if asks_for_verdict(question):
         if decided := find_verdict(question, candidates):
             return ExtractiveAnswer(sentences=decided.sentences, verdict=decided.text)

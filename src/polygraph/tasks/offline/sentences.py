@@ -105,6 +105,11 @@ class Candidate:
     date: Date | None = None
     """When its document is from: the date of it, or one in its title."""
 
+    @property
+    def is_question(self) -> bool:
+        """Whether it asks something itself, as those of a list of frequent questions or of a quoted mail do."""
+        return _is_question(self.quoted.text)
+
 
 def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     """Return every distinct sentence once, in the order of the passages.
@@ -134,6 +139,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 and not below_heading
                 and not is_marked
                 and bool(DEPENDENT.match(text))
+                and not _is_question(text)
                 and end - before_start <= _MAX_CHARACTERS
             )
             shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
@@ -167,6 +173,10 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 section = "" if is_title or len(heading) > _MAX_CHARACTERS else heading
             before, before_start, below_heading = text, start, is_heading
     return found
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip("*_ ").endswith(("?", "？", "؟"))
 
 
 def names_in(question: str, text: str) -> list[str]:

@@ -65,6 +65,16 @@ def test_a_sentence_that_depends_on_the_one_before_is_joined_to_it_but_not_to_a_
     ]
 
 
+def test_a_question_in_the_documents_is_quoted_only_with_the_sentence_that_answers_it():
+    text = "Gulls nest on the roof. Who bought the fog horn of the light? Yes, that was Tobias Wren. Is it for sale?"
+    found = chosen("Who bought the fog horn of the light?", text, reranker=Judge("Wren")).sentences
+    assert [s.text for s in found] == ["Who bought the fog horn of the light? Yes, that was Tobias Wren."]
+    assert chosen(
+        "Who bought the fog horn?", "Ida Marsh: who has bought the fog horn at last?"
+    ).refused_because
+    assert chosen("What does Ida Marsh ask about the horn?", "Ida Marsh: who bought the horn?").sentences
+
+
 def test_a_sentence_that_leads_to_a_list_is_quoted_with_it_or_not_at_all():
     items = "".join(f"- horn number {n} of the fog station at Sallow Bay\n" for n in range(20))
     for text, quoted in ((f"Wren bought:\n{items[:60]}", 1), (f"Wren bought:\n{items}", 0)):

@@ -147,6 +147,15 @@ def atx_heading(line: str) -> str:
     return (bare if bare[-1:].isspace() else words).strip()
 
 
+def is_table_row(line: str) -> bool:
+    """Return whether a line is a row of a table, as loaders write it.
+
+    >>> is_table_row("ship: Halcyon; port: Wick."), is_table_row("Note: one thing.")
+    (True, False)
+    """
+    return _ROW.fullmatch(line) is not None
+
+
 def after_markup(text: str, start: int, end: int) -> int:
     """Return where a sentence begins behind markup that closes bold text before it, or opens text that goes on.
 

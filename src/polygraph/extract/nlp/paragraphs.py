@@ -5,6 +5,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
+from polygraph.text.sentences import is_table_row
 from polygraph.text.surrogates import replace_surrogates
 
 MAX_CHARS = 10_000
@@ -40,7 +41,7 @@ def split_paragraphs(text: str) -> list[Paragraph]:
     r"""Split a text into paragraphs, in order.
 
     Line breaks inside a paragraph are white space if its lines are filled, as in hard-wrapped prose. In verse, lists
-    and chats they end a paragraph. Paragraphs have at most `MAX_CHARS` characters.
+    and chats, and after the row of a table, they end a paragraph. Paragraphs have at most `MAX_CHARS` characters.
 
     >>> text = "Chapter 1\n\nIt was a dark and\nstormy  night."
     >>> [paragraph.text for paragraph in split_paragraphs(text)]
@@ -91,7 +92,12 @@ def _unwrapped(text: str, begin: int, end: int) -> list[tuple[int, int]]:
         following = text[c:d].lstrip()
         free = width - (b - a) - 1 - len(following.split(None, 1)[0])
         finished = _END.search(text, a, b) is not None
-        if free > 0.3 * width or (width < 60 and finished) or _SPEAKER.match(text, c, d) is not None:
+        if (
+            free > 0.3 * width
+            or (width < 60 and finished)
+            or _SPEAKER.match(text, c, d) is not None
+            or is_table_row(text[a:b].strip())
+        ):
             pieces.append((start, b))
             start = c
     pieces.append((start, lines[-1][1]))

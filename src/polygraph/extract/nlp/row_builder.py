@@ -1,5 +1,6 @@
 """The entity and relation rows of one window while they are collected."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ COOCCURRENCE_STRENGTH = 0.3
 MAX_DESCRIPTION = 400
 """Characters of a description; longer sentences are cut around the name."""
 
+_MARK = re.compile(r"(?:[-*+•>]|#{1,6})\s+")
 _MAX_ALL_PAIRS = 6
 _MAX_DISTANCE = 3
 
@@ -160,9 +162,12 @@ def _main_spelling(names: Counter[str]) -> str:
 def excerpt(sentence: str, name: str) -> str:
     r"""Return a sentence on one line, cut around the name if it is longer than `MAX_DESCRIPTION`.
 
-    >>> excerpt("one  two\n three", "two")
-    'one two three'
+    The mark of a list item or a heading is left out.
+
+    >>> excerpt("one  two\n three", "two"), excerpt("- one", "")
+    ('one two three', 'one')
     """
+    sentence = sentence[mark.end() :] if (mark := _MARK.match(sentence)) else sentence
     if len(sentence) <= MAX_DESCRIPTION:
         return " ".join(sentence.split())
     at = max(0, sentence.find(name) if name else 0)

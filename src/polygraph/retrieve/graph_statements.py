@@ -95,7 +95,7 @@ def list_themes(
             lines.append(f"- {apart[0]} {about}")
             citations += [cite(n, *place, titles) for place in apart[1]]
         else:
-            lines.append(f"- {text} {about} [{n}]")
+            lines.append(f"- {text} [{n}] {about}")
             citations.append(cite(n, chunk, start, end, titles))
         if len(lines) == _THEMES:
             break

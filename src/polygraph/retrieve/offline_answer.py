@@ -21,7 +21,7 @@ from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.question_scope import is_global_question, summary_subject
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import FENCES, Passage, QuotedSentence, in_lines
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, question_names
 
 _ABOUT = 6
 """Sentences of a summary of one subject."""
@@ -62,14 +62,14 @@ def answer_offline(
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> CitedText:
     is_global = is_global_question(question)
-    subject = summary_subject(question) if is_global else ""
+    subject = summary_subject(question)
     summaries = [item for item in retrieval.evidence if is_about_the_whole(item)]
     # Summaries may be results of steps; reports are about the collection whatever the form.
     is_overview = is_global and (
         retrieval.answer_form == "overview" or any(s.kind == "report" for s in summaries)
     )
     passages = [] if is_overview and not subject else _passages(question, retrieval.evidence, index)
-    if subject and (about := _about(subject, passages, models)):
+    if subject and (about := _about(subject, question_names(question), passages, models)):
         return _quoted(about, passages)
     if is_overview:
         # The numbers of the evidence stay those of the retrieval.
@@ -92,13 +92,24 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     )
 
 
-def _about(subject: str, passages: Sequence[Passage], models: Models) -> list[QuotedSentence]:
-    """Return the sentences that are nearest to a subject and hold a word of it, in the order of their documents."""
+def _about(
+    subject: str, names: Sequence[str], passages: Sequence[Passage], models: Models
+) -> list[QuotedSentence]:
+    """Return the sentences that are nearest to a subject and about it, in the order of their documents.
+
+    Those are about it that hold a word of its names, or of it if it has none, and those of a document that is titled
+    by it.
+    """
     if not passages:
         return []
-    wanted = set(content_stems(subject))
+    wanted = set(content_stems(" ".join(names) or subject))
     near = SentencePool(passages, models).nearest(subject, most=2 * _ABOUT)
-    found = [each for each in near if not wanted.isdisjoint(content_stems(each.text))][:_ABOUT]
+    titled = {p.chunk.document for p in passages if wanted <= set(content_stems(p.title))}
+    found = [
+        each
+        for each in near
+        if each.span.document in titled or not wanted.isdisjoint(content_stems(each.text))
+    ][:_ABOUT]
     documents = list(dict.fromkeys(each.span.document for each in found))
     return sorted(found, key=lambda each: (documents.index(each.span.document), each.span.start))
 

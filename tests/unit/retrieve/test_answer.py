@@ -312,7 +312,7 @@ def test_an_overview_gives_the_share_of_documents_of_each_theme(retrieval, index
         index,
         hashed_models(),
     )
-    assert found.text == "- The light: Mara Quill built the light. (2 of 3 documents) [1]"
+    assert found.text == "- The light: Mara Quill built the light. [1] (2 of 3 documents)"
     assert [c.n for c in found.citations] == [1]
 
 
@@ -322,6 +322,12 @@ def test_a_summary_of_one_subject_quotes_what_is_said_of_it_and_no_themes_of_the
     found = answer("Summarise what is said of the fog horn.", with_theme, index, hashed_models())
     assert "The fog horn was bought by Tobias Wren." in [c.quote for c in found.citations]
     assert "- The light" not in found.text
+
+
+def test_a_summary_of_something_named_quotes_what_holds_the_name(retrieval, index):
+    found = answer("Summarise the deeds of Tobias Wren.", retrieval, index, hashed_models())
+    assert [c.quote for c in found.citations] == ["The fog horn was bought by Tobias Wren."]
+    assert answer("Summarise the wars of Mongolia.", retrieval, index, hashed_models()).refused
 
 
 def test_an_overview_without_reports_is_refused_for_that_and_not_for_a_german_noun(retrieval, index):

@@ -8,6 +8,7 @@ from polygraph.models import Models
 from polygraph.records import Span
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
+    MAIL_HEADER,
     Passage,
     QuotedSentence,
     candidate_sentences,
@@ -57,6 +58,8 @@ class SentencePool:
             if (chunks is None or c.quoted.span.chunk in chunks)
             and c.quoted.span not in exclude
             and not c.is_heading
+            and not c.is_question
+            and not MAIL_HEADER.match(c.quoted.text)
             and len(self._content[i]) >= _MIN_CONTENT_WORDS
         ]
         if not taken:

@@ -37,6 +37,14 @@ def test_the_nearest_sentence_comes_first_and_a_repeated_one_belongs_to_the_firs
     assert len({s.text for s in found}) == len(found)
 
 
+def test_questions_and_the_head_of_a_mail_are_no_statements():
+    mail = "Date: Tue, 3 Dec 1871, at the light of granite\n\nWho built the light of granite? "
+    pool = SentencePool([passage("mail", mail + LIGHT)], hashed_models())
+    found = [s.text for s in pool.nearest("Who built the light of granite?", most=9)]
+    assert found[0] == "Mara Quill built the light of grey granite."
+    assert not any("?" in text or "Date" in text for text in found)
+
+
 def test_sentences_of_other_chunks_and_excluded_ones_are_not_returned(pool):
     (first,) = pool.nearest("Who built the light of granite?", most=1)
     rest = pool.nearest("Who built the light of granite?", most=9, exclude={first.span})

@@ -368,10 +368,10 @@ class Usage:
     cached_calls: int = 0
     """Calls that were answered from `calls.sqlite`, at no cost."""
     cached_tokens: int = 0
-    """Tokens of the cached calls, read and written; added to the others when methods are compared."""
+    """Tokens of the cached calls, input and output; they count when the costs of methods are compared."""
     seconds: float = 0.0
     cost: float | None = 0.0
-    """In US dollars; None when a price is not known."""
+    """In US dollars; None if a price is not known."""
 
     def __add__(self, other: "Usage") -> "Usage":
         """Add two usages; an unknown cost makes the sum unknown."""
@@ -482,9 +482,9 @@ class Citation:
     """``document.text[start:end]``."""
     title: str = ""
     at: tuple[int, ...] = ()
-    """Offsets in the answer's text of the marks ``[n]`` that it stands behind; empty if that cannot be told."""
+    """Offsets in the answer's text of the marks ``[n]`` that refer to it; empty if they cannot be told apart."""
     also: tuple[str, ...] = ()
-    """Ids of other documents behind the same evidence that hold the quote: copies."""
+    """Ids of other documents that contain the same passage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

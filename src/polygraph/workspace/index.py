@@ -103,19 +103,19 @@ class Index:
         progress: Progress = no_progress,
         **flags: Unpack[SettingValues],
     ) -> Self:
-        """Open an index, or name the folder of one to be made by `add`.
+        """Open an index, or name the folder in which `add` will create one.
 
         Args:
-            folder: or the URL of a database that holds the index (``postgresql://...``), or of an index that
-                `publish` wrote, which is read through a local copy; default: the setting `index`
+            folder: a folder, the URL of a database that holds the index (``postgresql://...``), or the URL of a
+                published index, which is read through a local copy; default: the setting `index`
                 (``./polygraph.index``).
             settings: default: from flags, environment and ``polygraph.toml``.
-            models: default: as the settings say; with neither a key nor a base URL, local ones.
+            models: default: as configured; with neither a key nor a base URL, local ones.
             progress: called while a published index is fetched.
             flags: single settings, such as ``chat_model="gpt-4o-mini"``.
 
         Raises:
-            BadInput: for settings that do not fit.
+            BadInput: if a setting has an invalid value.
             IndexUnreadable: if what is there is not an index.
             MissingExtra: for a database without psycopg.
             StorageFailed: if a published index cannot be reached and there is no local copy.
@@ -154,7 +154,7 @@ class Index:
     def close(self) -> None:
         """Release files and connections; no thread may use the index any more.
 
-        A folder that was made for an index goes if there is no index in it, and no reply that was paid for.
+        A folder that was created for this index is deleted if it holds neither an index nor a reply that was paid for.
         """
         self.release()
         self.models.calls.close()
@@ -203,27 +203,30 @@ class Index:
         wait_s: float = 0.0,
         on: str = "local",
     ) -> BuildReport:
-        """Index folders, files or globs.
-
-        Calling it again indexes what changed since, and repeats nothing.
+        """Index folders, files or patterns. Call it again to update what has changed; nothing is repeated.
 
         Args:
-            paths: what to read; none: build what is missing from what was read before.
-            methods: build only the layers that these methods need; none: every layer.
-            extractor: how the graph is extracted; default: as before, or with the chat model if there is one.
-            include: patterns as in `.polygraphignore`; of folders only the files that match one are read.
-            exclude: patterns of files and folders that are left out. What was read before and is left out now is
-                removed, and what was left out before is read by a call without the pattern.
+            paths: what to read; without any, missing layers are built from the documents in the index.
+            methods: build only the layers that these methods need; without any, every layer.
+            extractor: how the graph is extracted: ``nlp``, ``fast`` or ``llm``; default: as before, else ``llm`` if
+                there is a chat model, else ``nlp``.
+            include: patterns as in `.polygraphignore`; in folders, only files that match one are read.
+            exclude: patterns of files and folders to leave out. A file that was read before and is now left out is
+                removed from the index.
             progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
-            on: where to compute and to call models: `local`, `ray` (a cluster on this machine), or `ray://HOST:PORT`
-                (one that is running). The models are then opened from the settings by each worker.
+            on: where to compute and to call models: ``local``, ``ray`` (a cluster that is started on this machine), or
+                ``ray://HOST:PORT`` (a running one). On a cluster, each worker opens the models from the settings.
+
+        Returns:
+            What was added, changed and removed, what could not be read, the counts of the index, and the usage.
 
         Raises:
             BadInput: if a path does not exist, nothing could be read, or the cluster cannot be used.
             MissingExtra: if Ray is asked for and not installed.
             IndexLocked: if another process is writing.
-            NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
+            IndexMismatch: if other models built the index.
+            NothingExtracted, ModelUnavailable, BudgetReached: finished work is kept.
         """
         from concurrent.futures import ThreadPoolExecutor
 
@@ -268,20 +271,20 @@ class Index:
         pilot: int = 0,
         like: str | Path | None = None,
     ) -> Estimate:
-        """Estimate what `add` would cost with the same arguments, and each question to the methods named.
+        """Estimate what `add` with the same arguments would cost, and one question to each of the methods.
 
-        Nothing is indexed, and only a pilot calls models. Where the folder of the index exists, the estimate is
-        kept in it for `status`.
+        Nothing is indexed, and only a pilot calls models. If the folder of the index exists, the estimate is stored in
+        it for `status`.
 
         Args:
-            paths: as for `add`; none: what is missing from what was read before.
+            paths: as for `add`.
             methods: as for `add`; each also gets a line for one question.
             extractor: as for `add`.
             include: as for `add`.
             exclude: as for `add`.
-            pilot: most real calls, repairs not counted, from which the model's profile is fitted. Their replies
-                are kept in the folder, which is made.
-            like: another index that the same chat model has read: its profile is taken from there until it has
+            pilot: maximum number of real calls, not counting repairs, that calibrate the estimate. Their replies are
+                kept in the folder of the index, which is created.
+            like: another index that the same chat model has read, which calibrates the estimate until the model has
                 read windows of this one.
 
         Raises:
@@ -310,16 +313,16 @@ class Index:
     def remove(
         self, *documents: str, forget: bool = False, progress: Progress = no_progress, wait_s: float = 0.0
     ) -> BuildReport:
-        """Remove documents and everything that was read from them, and update the layers.
+        """Remove documents and everything extracted from them, and update the layers.
 
-        No model is called. Texts that a model wrote from the documents are deleted; extractive reports take their
-        place until `refresh`.
+        No model is called. Texts that a model wrote from the documents are deleted; extractive reports replace them
+        until `refresh`.
 
         Args:
-            documents: ids; those of a removal that was stopped may be given again.
+            documents: ids; after a removal that was interrupted, give the same ids again.
             forget: also delete every trace from the disk: model replies and vectors that do not belong to the
-                remaining documents, among them replies to questions, and unused parts of files. May be asked for
-                alone, after documents were removed.
+                remaining documents, including replies to questions, and unused parts of files. Works without
+                `documents` after a removal.
             progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
@@ -331,7 +334,7 @@ class Index:
             return writer.remove(documents, forget=forget)
 
     def refresh(self, *, progress: Progress = no_progress, wait_s: float = 0.0) -> BuildReport:
-        """Have the model write the texts again that were deleted when documents were removed, and nothing else.
+        """Rewrite with the model the texts that removals have deleted, and nothing else.
 
         Args:
             progress: called after each item of each stage.
@@ -340,13 +343,13 @@ class Index:
         Raises:
             BadInput: if a model is needed and none is configured.
             IndexMismatch: if the embedders in use are not those of the index.
-            ModelUnavailable, BudgetReached: what is done is kept.
+            ModelUnavailable, BudgetReached: finished work is kept.
         """
         with self._writer(progress, wait_s) as writer:
             return writer.refresh()
 
     def retry(self, *, progress: Progress = no_progress, wait_s: float = 0.0) -> BuildReport:
-        """Have the model read the windows again that failed or of whose replies parts were lost.
+        """Read again, with the model, the windows that failed or whose replies were partly lost.
 
         Args:
             progress: called after each item of each stage.
@@ -355,7 +358,7 @@ class Index:
         Raises:
             BadInput: if no model is configured, or the graph was extracted without one.
             IndexMismatch: if the embedders in use are not those of the index.
-            NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
+            NothingExtracted, ModelUnavailable, BudgetReached: finished work is kept.
         """
         with self._writer(progress, wait_s) as writer:
             return writer.retry()
@@ -364,7 +367,7 @@ class Index:
 
     @property
     def entities(self) -> Entities:
-        """The entities: list and find them, see why names are one, and correct it."""
+        """The entities: list and find them, see why names were merged, and correct it."""
         from polygraph.workspace.entities import Entities
 
         return Entities(self.folder, self._writer)
@@ -375,14 +378,14 @@ class Index:
         """Write the index to a folder; two equal indexes give equal bytes as ``jsonl``.
 
         Args:
-            folder: made if it is not there, replaced if it holds an earlier export.
+            folder: created if it does not exist, replaced if it holds an earlier export.
             format: ``jsonl``, which `import_` reads, or ``graphml``, ``parquet``, ``neo4j``.
 
         Returns:
-            Records by file name.
+            Number of records by file name.
 
         Raises:
-            BadInput: if the folder holds something else, or the format is not known.
+            BadInput: if the folder holds something else, or the format is unknown.
         """
         from polygraph.indexing.exchange import export
         from polygraph.store.open_store import open_store
@@ -395,15 +398,15 @@ class Index:
     ) -> CopyReport:
         """Copy this index with everything that belongs to it, replies and ledger included, to another place.
 
-        A copy that is stopped leaves what was there before.
+        A copy that is interrupted leaves the target as it was.
 
         Args:
             target: a folder, or the URL of a database (``postgresql://...``).
-            replace: delete an index that is there.
+            replace: replace an index that is there.
             progress: called after some rows.
 
         Raises:
-            BadInput: if the target holds something.
+            BadInput: if the target is not empty, unless it is an index and `replace` is true.
             IndexUnreadable: if this index is not finished, or damaged.
             IndexLocked: if another process is writing to the target.
             MissingExtra: for a database without psycopg.
@@ -431,18 +434,18 @@ class Index:
     ) -> BuildReport:
         """Create this index from an export of Polygraph, or from a graph that another program made.
 
-        The import is complete or nothing is imported. From an export in the format ``jsonl``, all layers are rebuilt
-        whose embedders are in use. Entities and relations of another program's graph become extraction rows, and
+        The import is all or nothing. From an export of Polygraph, all layers whose embedders are in use are rebuilt.
+        Entities and relations of another program's graph become extraction rows, and
         every layer is built. Texts are embedded; no chat model is called.
 
         Args:
             folder: of the export or graph, or a file of it.
-            format: one of `indexing.exchange.importers.detect.IMPORTS`; default: detected from what the folder holds.
+            format: ``jsonl``, ``msgraphrag``, ``lightrag``, ``openie`` or ``csv``; default: detected from the files.
             progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
         Raises:
-            BadInput: if there is an index already, or a file of the folder is damaged or not understood.
+            BadInput: if there is an index already, or a file is damaged or in no known format.
             MissingExtra: for parquet files without pyarrow.
         """
         from polygraph.indexing.import_graph import import_into
@@ -479,10 +482,13 @@ class Index:
             question: any text.
             method: one of `polygraph methods` (default: the setting `method`), or a method of your own.
             where: metadata fields and the values that documents must have; ``*`` in a value matches anything.
-            max_tokens: budget of the context; default: the method's own.
-            form: `short`, `cited` or `overview`; default: the method's own.
-            history: earlier questions and answers; the question is first rewritten to stand on its own.
-            on_text: called with pieces of the answer as they come.
+            max_tokens: token budget of the context; default: the method's own.
+            form: ``short``, ``cited`` or ``overview``; default: the method's own.
+            history: earlier questions and answers, oldest first; the question is first rewritten to stand on its own.
+            on_text: called with pieces of the answer while it is written.
+
+        Returns:
+            The answer. A refusal is an answer too: see `Answer.refused`.
 
         Raises:
             UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to fix it.
@@ -499,7 +505,7 @@ class Index:
         form: AnswerForm | None = None,
         history: Sequence[ChatTurn] = (),
     ) -> Iterator[Event]:
-        """Answer as a stream of events: the retrieval, pieces of the text, and last the whole answer.
+        """Answer as a stream of events: the retrieval, pieces of the text, and finally the whole answer.
 
         The arguments are those of `ask`.
         """
@@ -517,7 +523,7 @@ class Index:
     ) -> Answer:
         """Answer as `ask` does, in a thread, so that the event loop is not blocked.
 
-        A task that is cancelled stops the work after the step that it is at: the retrieval, or a piece of text.
+        If the task is cancelled, the work stops after its current step: the retrieval, or a piece of text.
         """
         events = self.astream(
             question, method, where=where, max_tokens=max_tokens, form=form, history=history
@@ -564,7 +570,7 @@ class Index:
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
     ) -> Retrieval:
-        """Find and pack the evidence for a question, without answering it."""
+        """Find and pack the evidence for a question, without answering it; for arguments and errors see `ask`."""
         from polygraph.workspace.asking import retrieve
 
         chosen = method or self.settings.method
@@ -579,10 +585,9 @@ class Index:
         max_tokens: int | None = None,
         form: AnswerForm | None = None,
     ) -> list[Answer]:
-        """Answer one question with several methods, in the order given; for the arguments see `ask`.
+        """Answer one question with several methods, in the given order; for arguments and errors see `ask`.
 
-        Work that methods have in common is done once: the first one pays for it, and it counts as cached in the
-        usage of the others.
+        Shared work is done once: it counts in the usage of the first method, and as cached in that of the others.
         """
         return self._compare(
             lambda name: self.ask(question, name, where=where, max_tokens=max_tokens, form=form), methods
@@ -608,7 +613,7 @@ class Index:
         """Open or create a study of methods on this index: questions, answers, judgements, report.
 
         Args:
-            folder: of the study; created if it is not there.
+            folder: of the study; created if it does not exist.
             progress: called after each item of each step.
 
         Raises:
@@ -645,22 +650,23 @@ class Index:
 
         Args:
             questions: a file of JSON lines, or questions.
-            methods: names from `polygraph methods`; or methods, your own or again names, by the names under which they
-                are reported.
+            methods: names from `polygraph methods`; or a mapping from the name in the report to a method of your own,
+                or to such a name.
             where: as for `ask`.
             max_tokens: as for `ask`.
-            ks: depths of recall@k and the like; default: those of `evaluate.metrics.retrieval.KS`.
-            metric: by which methods are compared; default: recall at 5 of the gold that there is.
-            margin: differences of the metric within it are of no consequence; 0.05 is 5 points of 100.
-            evidence: field of the file that holds the gold document ids.
-            limit: size of a seeded sample of the questions; default: all.
-            seed: of the sample and the tests.
-            output: file of the result of each question, from which a later run continues.
+            ks: depths of the metrics, such as recall@k; default: 1, 2, 5, 10 and 20.
+            metric: by which methods are compared; default: ``recall@5``, or the same for the gold that most questions
+                have.
+            margin: differences of the metric up to this do not matter; 0.05 is 5 percentage points.
+            evidence: field of the file with the gold document ids.
+            limit: size of a random sample of the questions; default: all.
+            seed: of the sample, the intervals and the tests.
+            output: file for the result of each question; a later run resumes from it.
             progress: called after each question.
 
         Raises:
             UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to fix it.
-            BudgetReached: what is done is in `output`, and the same call continues.
+            BudgetReached: finished results are in `output`, and the same call continues.
         """
         from polygraph.evaluate.metrics.retrieval import KS
         from polygraph.evaluate.questions.file import read_questions
@@ -699,7 +705,7 @@ class Index:
     # --- state --------------------------------------------------------------------------------------
 
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
-        """Return the finished layers, for methods of your own: one state until the index changes."""
+        """Return the finished layers, for methods of your own. It is the same object until the index changes."""
         # Taken before the state is opened, so that a change in between is noticed the next time.
         now = self.stamp()
         if self._snapshot is None or now != self._stamp or not self._snapshot.store.is_open():
@@ -708,7 +714,7 @@ class Index:
         return self._snapshot.where(where) if where else self._snapshot
 
     def stamp(self) -> object:
-        """Return a value that changes whenever there is a new finished state; cheap to ask for."""
+        """Return a value that changes whenever there is a new finished state; cheap to call."""
         from polygraph.store.open_store import finished_stamp
 
         return self._published.version().name if self._published else finished_stamp(self._folder)
@@ -727,7 +733,7 @@ class Index:
         return Snapshot(version.folder, keeps=version, place=self.url)
 
     def status(self) -> dict[str, Any]:
-        """Return counts, layers, notes, failures and the ledger as plain values."""
+        """Return counts, layers, notes, failures and the ledger: what `polygraph status --json` prints."""
         from polygraph.indexing.status import describe_index
         from polygraph.store.open_store import open_store
 

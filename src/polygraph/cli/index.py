@@ -154,7 +154,11 @@ def estimate(
     if as_json:
         show.as_json(estimate_json(found))
     else:
-        _show_estimate(found, paths or [], opened.place)
+        options = [("--for", for_methods), ("--extractor", chosen), ("--profile", profile)]
+        options += [("--include", each) for each in include or []]
+        options += [("--exclude", each) for each in exclude or []]
+        same = [part for name, value in options if value for part in (name, value)]
+        _show_estimate(found, ["polygraph", "index", *(paths or []), "--index", opened.place, *same])
 
 
 @app.command()
@@ -314,7 +318,8 @@ def _show_unread(unread: Sequence[tuple[str, str]], place: str) -> None:
         show.warn(f"{total} not read; see: polygraph status --failed --index {quoted(place)}")
 
 
-def _show_estimate(found: Any, paths: list[str], place: str) -> None:
+def _show_estimate(found: Any, command: list[str]) -> None:
+    """Print an estimate, and the command that it is for with a cap."""
     from polygraph.cli.render import answer as show
     from polygraph.text.prose import count_noun
 
@@ -348,11 +353,10 @@ def _show_estimate(found: Any, paths: list[str], place: str) -> None:
     for note in found.notes:
         show.warn(f"note: {note}")
     total = found.total
-    command = ["polygraph", "index", *paths, "--index", place]
     if total.cost is not None and total.cost.high > 0:
         cap = f"--max-cost {show.round_up(total.cost.high)}"
     elif total.cost is None and total.prompt_tokens is not None and total.completion_tokens is not None:
-        cap = f"--max-tokens {int(total.prompt_tokens.high + total.completion_tokens.high):d}"
+        cap = f"--max-spend-tokens {int(total.prompt_tokens.high + total.completion_tokens.high):d}"
     else:
         show.out.print("indexing costs nothing", style="dim")
         return

@@ -67,8 +67,8 @@ ExcludeOption = Annotated[
 WorkTokensOption = Annotated[
     Optional[int],
     typer.Option(
-        "--max-tokens",
         "--max-spend-tokens",
+        "--max-tokens",
         metavar="N",
         help="Hard cap on model tokens for this command, input and output.",
     ),

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from threading import Condition
 
 from polygraph.errors import BudgetReached
+from polygraph.text.prose import count_noun
 
 
 class Budget:
@@ -84,6 +85,6 @@ class Budget:
             cap, flag = f"${self.max_cost:.4f}", "--max-cost"
             spent = f"${self._cost:.4f} ({self._tokens:,} tokens)"
         raise BudgetReached(
-            f"stopped at the cap of {cap}: {spent} spent in {self._calls:,} calls, and the next call would "
+            f"stopped at the cap of {cap}: {spent} spent in {count_noun(self._calls, 'call')}, and the next call would "
             f"exceed it. Every reply is kept: the same command with a higher {flag} continues from here"
         )

@@ -390,8 +390,8 @@ def test_the_command_leaves_no_folder_behind_and_prints_a_cap(papers, tmp_path):
         done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True)
         return done.stdout
 
-    shown = run("--for", "graphrag-global")
-    assert "--max-cost 0." in shown
+    shown = run("--for", "graphrag-global", "--extractor", "llm", "--exclude", "*.log")
+    assert "--for graphrag-global --extractor llm --exclude '*.log' --max-cost 0." in shown
     assert "one question, graphrag-global" in shown
     found = json.loads(run("--json"))
     assert [each["stage"] for each in found["lines"]] == ["extract", "reports", "suggest_same", "same"]

@@ -74,6 +74,11 @@ def test_tokens_are_kept_as_hashes_and_have_scopes():
     assert token not in repr(vars(tokens))
 
 
+def test_a_name_that_no_line_can_hold_gets_no_token():
+    with pytest.raises(BadInput, match="'a b' is not valid"):
+        token_line("a b", "read", new_token())
+
+
 @pytest.mark.parametrize(
     "line",
     [

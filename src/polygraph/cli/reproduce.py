@@ -95,11 +95,9 @@ def reproduce(
     if paper is None:
         list_tables(as_json)
         return
-    if table is None:
-        raise BadInput(f"no table of {paper} is named. List them with: polygraph reproduce")
     if min(limit, trials) < 0:
         raise BadInput(f"--limit {limit} --trials {trials}: neither can be negative")
-    found = find_table(paper, table)
+    found = find_table(paper, table or "")
     if data is None:
         raise BadInput(
             f"--data is missing. Table {found.name} of {paper} needs {found.data}; see: polygraph eval datasets"

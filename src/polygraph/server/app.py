@@ -132,7 +132,8 @@ async def _show_invalid(request: Request, error: Exception) -> JSONResponse:
         said = f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1]}"
     else:
         place = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-        said = f"{place[:100]}: {first['msg']}"
+        unknown = first["type"] == "extra_forbidden"
+        said = f"{place[:100]}: {'there is no such field' if unknown else first['msg']}"
     problem = Problem(422, "bad-request", f"{said}. See: GET /openapi.json")
     return _problem_response(request, problem)
 

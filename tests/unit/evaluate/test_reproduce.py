@@ -558,7 +558,7 @@ def test_without_arguments_it_lists_the_tables():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("bert",), "no table of bert is named"),
+        (("bert",), "there is no paper 'bert'"),
         (("bert", "1"), "no paper 'bert'. Choose one of: rag-vs-graphrag"),
         (("fg-rag", "9"), "no table '9'. Choose one of: 1, 2, 3"),
         (("fg-rag", "2"), "--data is missing"),

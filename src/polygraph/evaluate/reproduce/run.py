@@ -58,7 +58,12 @@ def find_table(paper: str, name: str) -> Table:
     for table in of_paper:
         if table.name == name:
             return table
-    raise BadInput(f"{paper} has no table {name!r}. Choose one of: {', '.join(t.name for t in of_paper)}")
+    names = ", ".join(t.name for t in of_paper)
+    raise BadInput(
+        f"{paper} has no table {name!r}. Choose one of: {names}"
+        if name
+        else f"name a table of {paper}: {names}"
+    )
 
 
 def data_files(folder: Path, table: Table) -> tuple[Path, Path | None]:

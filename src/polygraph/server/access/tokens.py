@@ -75,9 +75,14 @@ def one_token(token: str, principal: Principal) -> Tokens:
 def token_line(name: str, scope: Scope, token: str) -> str:
     """Return the line of a file of tokens for a new token.
 
+    Raises:
+        BadInput: if the name has other characters than letters, digits and ``. _ @ -``.
+
     >>> token_line("ada", "read", "correct horse battery")
     'ada read sha256:9028ea0d15decaa35b2da21c0290af3b1a5ba0a30a591906f89b5074e209ea72'
     """
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"the name {name!r} is not valid. Use at most 64 letters, digits and . _ @ -")
     return f"{name} {scope} sha256:{_digest(token).hex()}"
 
 

@@ -60,6 +60,16 @@ def fill(path, mark, **how):
     return out.getvalue()
 
 
+def test_identical_answers_are_a_tie_already(study, tmp_path):
+    path = tmp_path / "s.csv"
+    write_sheet(study, QUESTIONS, [pair("q0", "Same.", "Same."), pair("q1")], path)
+    assert {row["question"]: row["better"] for row in rows(path)} == {"Question 0?": "tie", "Question 1?": ""}
+    assert (len(read_ratings(study, path, "anna").judgements), read_ratings(study, path, "anna").blank) == (
+        1,
+        1,
+    )
+
+
 def prefers(method):
     return lambda row: "1" if row["answer 1"].startswith(method) else "2"
 

@@ -257,7 +257,7 @@ def _show_confusions(found: "RetrievalReport", best: str) -> None:
     if rows:
         columns = ("both", "first only", "second only", "neither")
         show.out.print()
-        show.show_table((f"{found.metric} of 1 by", *columns), rows, right=columns)
+        show.show_table((f"{found.metric} = 1 for", *columns), rows, right=columns)
     if len(pairs) < len(found.confusions):
         show.out.print(f"and {len(found.confusions) - len(pairs)} more pairs; --json has all", style="dim")
 

@@ -71,6 +71,8 @@ def write_sheet(
 ) -> int:
     """Write pairs of answers in random order without the names of the methods, and the key to the study.
 
+    Identical answers are rated as a tie already.
+
     Args:
         study: gets the key, in ``sheets.jsonl``.
         questions: text by id.
@@ -102,8 +104,9 @@ def write_sheet(
     for n, (pair, swap) in enumerate(zip(rows, swapped, strict=True), 1):
         item = f"{sheet_id}-{n:04d}"
         methods, texts = ((pair.b, pair.a), pair.texts[::-1]) if swap else ((pair.a, pair.b), pair.texts)
+        rating = "tie" if texts[0] == texts[1] else ""
         key.append({"item": item, "question": pair.question, "methods": list(methods)})
-        lines.append([item, safe_cell(questions[pair.question]), *map(safe_cell, texts), "", ""])
+        lines.append([item, safe_cell(questions[pair.question]), *map(safe_cell, texts), rating, ""])
     known = {str(row.get("item")) for row in study.lines(KEY)}
     study.append(KEY, [row for row in key if row["item"] not in known])
     table = io.StringIO()

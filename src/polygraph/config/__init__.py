@@ -328,7 +328,7 @@ def _advice(name: str, problem: Mapping[str, Any]) -> str:
 
 
 def server_tokens(environ: Mapping[str, str] | None = None) -> str:
-    """Return the tokens that ``POLYGRAPH_SERVER_TOKENS`` names, one a line; ``;`` separates them as well."""
+    """Return the tokens that ``POLYGRAPH_SERVER_TOKENS`` names, one per line; ``;`` separates them as well."""
     return (os.environ if environ is None else environ).get("POLYGRAPH_SERVER_TOKENS", "").replace(";", "\n")
 
 

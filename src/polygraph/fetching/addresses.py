@@ -53,7 +53,7 @@ def normal_address(text: str, base: str = "") -> str:
 
 
 def read_list(path: Path) -> list[str]:
-    """Return the addresses of a text file, one a line; empty lines and those that begin with ``#`` are skipped.
+    """Return the addresses of a text file, one per line; empty lines and those that begin with ``#`` are skipped.
 
     Raises:
         BadInput: if the file cannot be read, or a line is not an address; the error names the line.

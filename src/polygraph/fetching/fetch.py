@@ -94,7 +94,7 @@ def fetch_pages(
     Nothing is followed but redirects: what is fetched was listed by the user, or by a sitemap of the same site.
 
     Args:
-        addresses: addresses of pages, and files with one address a line.
+        addresses: addresses of pages, and files with one address per line.
         folder: with a folder for each host; created if it is not there.
         sitemaps: addresses of sitemaps, of their indexes, or of lists of addresses.
         selection: of the paths of addresses, without the leading ``/``.

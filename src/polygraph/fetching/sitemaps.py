@@ -17,7 +17,7 @@ def read_sitemap(data: bytes) -> tuple[list[str], list[str]]:
     """Return the pages and the further sitemaps that a sitemap lists, each in its order; other lines are skipped.
 
     Args:
-        data: XML or one address a line, possibly packed with gzip.
+        data: XML, or one address per line, possibly packed with gzip.
 
     Raises:
         BadInput: if it is too large, damaged, or holds no address.

@@ -142,7 +142,7 @@ DATA_SETS: tuple[DataSet, ...] = (
     DataSet(
         name="qmsum",
         title="QMSum",
-        form=".json files, one a meeting, or .jsonl with one a line",
+        form=".json files, one per meeting, or .jsonl with one per line",
         revision="data/ALL",
         licence="MIT",
         citation="Zhong et al., NAACL 2021",

@@ -125,6 +125,6 @@ def _add_notes(state: EstimateState, lines: list[Line]) -> None:
         state.notes.append("no chat model is configured: no language model is called, and nothing is paid")
     elif any(line.cost is None and (line.calls is None or line.calls.high) for line in lines):
         state.notes.append(
-            "a price is not known, so the cost is not: give it in polygraph.toml, as in: "
-            f'[prices."{chat.name}"] input = 0.15, output = 0.60'
+            "a price is not known, so neither is the cost. Set it in polygraph.toml, in US dollars per million tokens, "
+            f'such as: prices."{chat.name}" = {{input = 0.15, output = 0.60}}'
         )

@@ -110,7 +110,7 @@ def calls_line(usage: Usage) -> str:
     """Return calls, tokens and cost as one line."""
     cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
     cached = f" ({usage.cached_calls} more from cache)" if usage.cached_calls else ""
-    tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
+    tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
     return f"{count_noun(usage.calls, 'call')}{cached}, {tokens}, {cost}"
 
 

@@ -66,7 +66,7 @@ def _show_costs(found: Sequence[Answer], names: Sequence[str], held: Sequence[Sh
     for name, row in zip(names, zip(*columns.values(), strict=True), strict=True):
         table.add_row(name, *row)
     out.print(table)
-    lines = ["found: passages behind the evidence; alone: those that no other method found"]
+    lines = ["found: passages behind the evidence; alone: those that no other method found; context: tokens"]
     if any(a.usage.cached_calls for a in found):
         lines.append("calls (+n): n more were answered from the cache at no cost; their tokens are included")
     lines.append("work that several methods share is done once and timed with the first")

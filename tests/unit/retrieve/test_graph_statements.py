@@ -31,7 +31,7 @@ def test_a_passage_is_a_point_of_an_overview_by_its_best_sentence():
     copy = replace(item, id="mill.md:1", spans=(Span("mill.md", "mill.md:1", 0, len(PASSAGE)),))
     found = list_themes([item, copy], Index())
     assert found.lines == (
-        "- Orrin: The mill at Orrin was built by Ada Brook in 1871. (1 of 1 document) [1]",
+        "- Orrin: The mill at Orrin was built by Ada Brook in 1871. [1] (1 of 1 document)",
     )
     assert found.citations[0].quote == "The mill at Orrin was built by Ada Brook in 1871."
 

@@ -72,7 +72,8 @@ def test_objects_from_before_are_not_looked_at_inside_a_block_and_stay_frozen_if
         assert n_frozen > 1_000
         with rare_collections():
             pass
-        assert gc.get_freeze_count() == n_frozen
+        # Some of the frozen objects may be gone meanwhile.
+        assert n_frozen - 1_000 < gc.get_freeze_count() <= n_frozen
     assert gc.get_freeze_count() == 0
     gc.freeze()
     try:

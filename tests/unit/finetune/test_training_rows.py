@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polygraph.errors import BadInput, MissingExtra
@@ -81,6 +81,7 @@ json_values = st.recursive(
 
 
 @settings(max_examples=40)
+@example(value={"messages": [{"role": []}, None]})
 @given(value=json_values | st.fixed_dictionaries({"messages": json_values}))
 def test_any_json_is_a_row_or_an_error_of_one_sentence(
     value: object, tmp_path_factory: pytest.TempPathFactory

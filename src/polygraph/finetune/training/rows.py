@@ -110,7 +110,8 @@ def _row(path: Path, n: int, line: bytes) -> ChatRow:
 def _problem(turns: Sequence[object]) -> str:
     """Return what is wrong with the turns of a row; empty if nothing is."""
     for turn in turns:
-        if not isinstance(turn, dict) or turn.get("role") not in {"system", "user", "assistant"}:
+        # A tuple: JSON may have a list there, which is in no set.
+        if not isinstance(turn, dict) or turn.get("role") not in ("system", "user", "assistant"):
             return "a turn has no `role` that is system, user or assistant"
         if not isinstance(turn.get("content"), str):
             return "the `content` of a turn is not text"

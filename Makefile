@@ -1,4 +1,4 @@
-# `make demo` shows Polygraph at work, `make test` runs the quick tests (4 to 6 minutes on two cores). Every target creates
+# `make demo` shows Polygraph at work, `make test` runs the quick tests (4 to 9 minutes on two cores). Every target creates
 # its environment in .venv. `make check` is for each change; .ci/run adds the slow tests and those of the page.
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,8 +40,8 @@ quick-and-slow: $(VENV)/.dev
 compiled: $(VENV)/.dev
 	@$(PYTEST) --collect-only -q >/dev/null || true
 
-# The same properties as in the other tests on many more cases: for changes of the store, of builds or of the graph. About
-# an hour.
+# The same properties as in the other tests on many more cases: for changes of the store, of builds or of the graph. More
+# than an hour.
 deep: $(VENV)/.dev postgres-server
 	$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m deep --ignore=tests/postgres --ignore=tests/page
 	$(PYTEST) tests/page -m deep

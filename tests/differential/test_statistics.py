@@ -10,22 +10,6 @@ from polygraph.evaluate.statistics.score_interval import score, score_interval
 from polygraph.evaluate.statistics.student import t_quantile, t_two_sided
 
 
-# Each library is imported by the process that runs these tests, not by all that collect them.
-@pytest.fixture(scope="module")
-def stats():
-    return pytest.importorskip("scipy.stats")
-
-
-@pytest.fixture(scope="module")
-def proportion():
-    return pytest.importorskip("statsmodels.stats.proportion")
-
-
-@pytest.fixture(scope="module")
-def multitest():
-    return pytest.importorskip("statsmodels.stats.multitest")
-
-
 @pytest.mark.slow
 def test_students_distribution_is_that_of_scipy(stats):
     rng = np.random.default_rng(0)
@@ -59,8 +43,7 @@ def test_unanimous_outcomes_have_the_interval_and_p_of_the_exact_sign_test(stats
         assert found.interval().low == pytest.approx(low)
 
 
-def test_the_score_has_the_standard_error_under_the_most_likely_shares():
-    optimize = pytest.importorskip("scipy.optimize")
+def test_the_score_has_the_standard_error_under_the_most_likely_shares(optimize):
     rng = np.random.default_rng(7)
     for _ in range(40):
         n = int(rng.integers(4, 60))

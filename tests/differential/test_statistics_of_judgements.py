@@ -14,32 +14,6 @@ from polygraph.evaluate.statistics.power import detectable_difference, power_ana
 from polygraph.evaluate.statistics.win_rates import box_statistics, win_rates
 
 
-# Each library is imported by the process that runs these tests, not by all that collect them.
-@pytest.fixture(scope="module")
-def stats():
-    return pytest.importorskip("scipy.stats")
-
-
-@pytest.fixture(scope="module")
-def optimize():
-    return pytest.importorskip("scipy.optimize")
-
-
-@pytest.fixture(scope="module")
-def statsmodels():
-    return pytest.importorskip("statsmodels.api")
-
-
-@pytest.fixture(scope="module")
-def power():
-    return pytest.importorskip("statsmodels.stats.power")
-
-
-@pytest.fixture(scope="module")
-def cbook():
-    return pytest.importorskip("matplotlib.cbook")
-
-
 def test_mcnemars_test_is_the_binomial_test_of_the_discordant_questions(stats):
     rng = np.random.default_rng(0)
     for _ in range(100):

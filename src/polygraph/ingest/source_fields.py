@@ -138,6 +138,7 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
         if label := _DATED.match(short):
             short = _FIRST_SENTENCE.split(short[label.end() :], maxsplit=1)[0]
         day = _day_alone(short)
+        # A letter may mention another day on a line of its own; headings with days are entries.
         if day and (label or not _is_journal(text, n_entries=2 if line.startswith("#") else 3)):
             return {"date": day.text}
     for line in text[-_LAST_CHARACTERS:].split("\n"):

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 # Lines that start a new block: list items, headings, quoted lines, table rows.
 _MARK = re.compile(r"[ \t]*(?:[-*+•‣◦][ \t]|#{1,6}[ \t]|>|\|)")
+LINE_MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
+"""Before the text of a list item, a heading or a quoted line."""
 # `3. ` or `Alice: `: starts a new block only if the previous line is finished, since prose can wrap there.
 _LABEL = re.compile(r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：](?:[ \t]|$))")
 # The library treats everything from `• ` or `(1) ` to the end of the line as one sentence, even inside

@@ -1,6 +1,5 @@
 """The entity and relation rows of one window while they are collected."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +9,13 @@ from typing import TypeAlias
 
 from polygraph.extract.nlp.noise import Noise
 from polygraph.text.normalize import normalize_name
+from polygraph.text.sentences import LINE_MARK
 
 COOCCURRENCE_STRENGTH = 0.3
 """Strength of one co-occurrence in one sentence; a parsed triple has 1."""
 MAX_DESCRIPTION = 400
 """Characters of a description; longer sentences are cut around the name."""
 
-_MARK = re.compile(r"(?:[-*+•>]|#{1,6})\s+")
 _MAX_ALL_PAIRS = 6
 _MAX_DISTANCE = 3
 
@@ -167,7 +166,7 @@ def excerpt(sentence: str, name: str) -> str:
     >>> excerpt("one  two\n three", "two"), excerpt("- one", "")
     ('one two three', 'one')
     """
-    sentence = sentence[mark.end() :] if (mark := _MARK.match(sentence)) else sentence
+    sentence = sentence[mark.end() :] if (mark := LINE_MARK.match(sentence)) else sentence
     if len(sentence) <= MAX_DESCRIPTION:
         return " ".join(sentence.split())
     at = max(0, sentence.find(name) if name else 0)

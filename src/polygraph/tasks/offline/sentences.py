@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polygraph.records import Chunk, Span
 from polygraph.text.language import detect_language
 from polygraph.text.quantities import Date, document_date, is_time
-from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
+from polygraph.text.sentences import LINE_MARK, after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems, question_names, words
 
 DUPLICATE_OVERLAP = 0.6
@@ -35,8 +35,7 @@ _LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
 """Beginning of a list item or of fenced code."""
 FENCES = ("```", "~~~")
 """What stands before and behind code."""
-_MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
-_NUMBERED = re.compile(rf"{_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
+_NUMBERED = re.compile(rf"{LINE_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
 """Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
 ROW = re.compile(r"[^;]{1,80}: [^;]*; [^;]{1,80}: ")
 """Beginning of a row of a table: two cells behind the names of their columns."""
@@ -316,7 +315,7 @@ def in_reading_order(chosen: Sequence[QuotedSentence]) -> list[QuotedSentence]:
 
 def _after_mark(text: str, start: int, end: int, *, is_english: bool) -> int:
     """Return where a sentence begins behind the mark of a list item, a heading or a quoted line, and behind markup."""
-    mark = (_NUMBERED if is_english else _MARK).match(text, start, end)
+    mark = (_NUMBERED if is_english else LINE_MARK).match(text, start, end)
     return after_markup(text, mark.end() if mark and mark.end() < end else start, end)
 
 

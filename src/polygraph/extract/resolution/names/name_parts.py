@@ -212,7 +212,8 @@ def split_typed_name(name: str, type_: str) -> NameParts:
 def _epithet_words(words: tuple[str, ...]) -> int:
     """Return how many words before a person's name call them young or old.
 
-    Before a surname alone such a word may be a given name (``Young Lee``), unless an article stands before it.
+    Before a surname alone such a word may be a given name (``Young Lee``), unless an article stands before it; a single
+    letter may be an initial.
 
     >>> [_epithet_words(tuple(name.split())) for name in ("old anna vane", "der alte moe", "young lee", "a young lee")]
     [1, 2, 0, 0]

@@ -1,4 +1,4 @@
-"""The libraries that results are compared with, each imported by the tests that use it, not by all that collect them."""
+"""The libraries that results are compared with, each imported only by the tests that use it."""
 
 import pytest
 

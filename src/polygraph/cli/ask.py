@@ -174,6 +174,9 @@ def explain(
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
+    only_context: Annotated[
+        bool, typer.Option("--context", help="Print only the context that a model would answer from.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show why a method finds its evidence. Prints seeds, scores, and what was truncated to fit the token budget."""
@@ -185,6 +188,8 @@ def explain(
         found = opened.retrieve(question, method, where=metadata_of(where), max_tokens=max_tokens)
     if as_json:
         show.as_json(retrieval_json(found))
+    elif only_context:
+        explained.show_context(found)
     else:
         explained.show_retrieval(found)
 

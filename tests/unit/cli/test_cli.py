@@ -606,6 +606,15 @@ def test_explain_shows_where_each_piece_comes_from_and_the_steps(call, whole):
     assert "nothing, because" in nothing
 
 
+def test_explain_prints_the_context_as_a_model_reads_it(call, whole):
+    question = ["explain", "Who was Old Tobin?", "--index", whole]
+    context = json.loads(call(*question, "-m", "graphrag-local", "--json").out)["context"]
+    assert context.startswith("## Reports\n\n[1] ")
+    assert call(*question, "-m", "graphrag-local", "--context").out == f"{context}\n"
+    nothing = call("explain", "Who?", "--index", whole, "-m", "bm25", "--where", "year=none", "--context")
+    assert "nothing, because" in nothing.out
+
+
 def test_methods_are_told_in_short_in_full_and_one_by_one(call, tmp_path):
     listed = call("methods").out
     assert "rq-rag" in listed

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polygraph.cli.render.answer import out
+from polygraph.cli.terminal import printable
 from polygraph.records import Evidence, Json, Retrieval
 from polygraph.text.prose import count_noun
 
@@ -22,6 +23,14 @@ _DEPTH = 4
 _RANKED = 10
 
 
+def show_context(found: Retrieval) -> None:
+    """Print the context, not wrapped or shortened."""
+    if found.empty_because:
+        _show_nothing(found)
+    else:
+        print(printable(found.context))
+
+
 def show_retrieval(found: Retrieval) -> None:
     """Print the evidence with reasons, what was truncated to fit the token budget, and intermediate values."""
     out.print(
@@ -32,7 +41,7 @@ def show_retrieval(found: Retrieval) -> None:
         )
     )
     if found.empty_because:
-        out.print(Text(f"nothing, because {found.empty_because}", style="yellow"))
+        _show_nothing(found)
     for n, item in enumerate(found.evidence, 1):
         _show_evidence(n, item)
     if found.draft:
@@ -114,6 +123,10 @@ def _line(value: Json) -> str:
         return "–"
     text = " ".join(str(value).split())
     return text if len(text) <= _VALUE else f"{text[:_VALUE]} …"
+
+
+def _show_nothing(found: Retrieval) -> None:
+    out.print(Text(f"nothing, because {found.empty_because}", style="yellow"))
 
 
 def _show_evidence(n: int, item: Evidence) -> None:

@@ -132,6 +132,10 @@ STEPS = st.lists(
 )
 
 
+TAKEN_BACK = [("change", "board.txt"), ("partly", "board.txt"), ("change", "board.txt")]
+"""A change that is taken back before the graph is built."""
+
+
 def follow(steps, base, chat):
     """Do the steps on one index; then compare it with one built from nothing of what is left."""
     texts = {"board.txt": POOL["board.txt"], "letter.txt": POOL["letter.txt"]}
@@ -169,6 +173,25 @@ def follow(steps, base, chat):
     assert ours == theirs
 
 
+@pytest.mark.parametrize("chat", [None, scripted_chat()], ids=["capitals", "model"])
+def test_a_graph_whose_rows_are_gone_is_not_built_from_what_is_left(chat, no_parser, tmp_path):
+    put(tmp_path / "papers", POOL)
+    with opened(tmp_path / "index", chat) as index:
+        index.add(tmp_path / "papers")
+        for texts in ({**POOL, "board.txt": CHANGED["board.txt"]}, POOL):
+            put(tmp_path / "papers", texts)
+            index.add(tmp_path / "papers", methods=["bm25"])
+        (tmp_path / "papers" / "log.txt").unlink()
+        index.remove("log.txt")
+        assert index.status()["layers"]["graph"]["state"] == "missing"
+        assert index.status()["layers"]["lexical"]["state"] == "ready"
+        index.add(tmp_path / "papers")
+    with opened(tmp_path / "clean", chat) as clean:
+        clean.add(tmp_path / "papers")
+    assert tables(tmp_path / "index") == tables(tmp_path / "clean")
+    assert files(tmp_path / "index") == files(tmp_path / "clean")
+
+
 COMMON = {
     "deadline": None,
     "derandomize": True,
@@ -181,6 +204,7 @@ COMMON = {
 @pytest.mark.slow
 @settings(max_examples=4, **COMMON)
 @example([("add", "log.txt"), ("remove", "log.txt"), ("add", "log.txt")])
+@example(TAKEN_BACK)
 @given(STEPS)
 def test_any_history_gives_the_index_of_what_is_left(no_parser, tmp_path_factory, steps):
     follow(steps, tmp_path_factory.mktemp("history"), None)
@@ -189,6 +213,7 @@ def test_any_history_gives_the_index_of_what_is_left(no_parser, tmp_path_factory
 @pytest.mark.slow
 @settings(max_examples=4, **COMMON)
 @example([("remove", "letter.txt"), ("change", "board.txt"), ("refresh", "")])
+@example(TAKEN_BACK)
 @given(STEPS)
 def test_any_history_gives_the_index_of_what_is_left_with_a_model(tmp_path_factory, steps):
     follow(steps, tmp_path_factory.mktemp("history"), scripted_chat())

@@ -36,6 +36,7 @@ from polygraph.store.layers import (
     DEPENDENCIES,
     NAME_VECTOR_LAYERS,
     dependents,
+    incomplete_layers,
     keep_versions,
     up_to_date,
     versions,
@@ -287,6 +288,7 @@ class _Builder:
     def _tasks(self, group: Sequence[Layer], progress: Progress) -> list[tuple[Layer, LayerTask]]:
         """Return the layers of a group that are to be built, with their tasks."""
         ready = up_to_date(self._store, self._manifest, self._is_intact, self._current)
+        incomplete = incomplete_layers(self._store, self._manifest)
         tasks: list[tuple[Layer, LayerTask]] = []
         for layer in group:
             if layer.name not in self._wanted:
@@ -294,6 +296,8 @@ class _Builder:
             task = self._new_task(layer.name, self._current, progress)
             # What is built again has the same version, and is recorded only after the group.
             task.rebuild |= any(below.rebuild for other, below in tasks if other.name in layer.rests_on)
+            # A model may give other rows than those that the graph of this version was built from.
+            task.rebuild |= layer.name in incomplete and layer.name in ready
             if layer.name in ready and not task.rebuild:
                 continue
             if layer.name in self._store.layers():

@@ -27,7 +27,13 @@ from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
 from polygraph.records import Document
 from polygraph.store.generations import WriteInProgress, begin_write, finish_write, write_in_progress
-from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS, REVISION_KEY, up_to_date
+from polygraph.store.layers import (
+    DEPENDENCIES,
+    NAME_VECTOR_LAYERS,
+    REVISION_KEY,
+    complete_layers,
+    up_to_date,
+)
 from polygraph.store.manifest import Manifest
 from polygraph.store.open_store import open_to_write
 from polygraph.store.protocol import DecisionKind, Store
@@ -137,7 +143,7 @@ class IndexWriter:
         if not documents and not forget:
             raise BadInput("name at least one document; list them with: polygraph status --documents")
         manifest = self._manifest()
-        write = begin_write(store, layers=up_to_date(store, manifest), removed=documents, forget=forget)
+        write = begin_write(store, layers=complete_layers(store, manifest), removed=documents, forget=forget)
         with store.transaction():
             for document in documents:
                 store.documents.remove(document)
@@ -209,7 +215,7 @@ class IndexWriter:
             IndexMismatch: if the embedders in use are not those of the index.
         """
         store, manifest = self.store, self._manifest()
-        write = begin_write(store, layers=up_to_date(store, manifest))
+        write = begin_write(store, layers=complete_layers(store, manifest))
         with store.transaction():
             for number in undo:
                 store.extractions.undo_decision(number)
@@ -341,7 +347,7 @@ class IndexWriter:
 
         if vectors is None:
             # A removal that was stopped is finished by another verb.
-            write = replace(write, layers=tuple(up_to_date(store, manifest)))
+            write = replace(write, layers=complete_layers(store, manifest))
             vectors = self._build_without_calls(manifest, write, BuildReport(), no_progress)
         keys = self._reply_keys(manifest, store.extractions.extracted_windows())
         batches = forget_lines(calls.store, keys)

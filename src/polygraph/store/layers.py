@@ -189,3 +189,19 @@ def up_to_date(
             continue
         found[layer] = wanted[layer]
     return found
+
+
+def incomplete_layers(store: StoreReader, manifest: Manifest) -> tuple[str, ...]:
+    """Return the graph and what rests on it if rows are missing of which the graph would be built again; else nothing.
+
+    When a document is changed, its rows are deleted. If the change is taken back before the graph is built, the graph
+    is again that of the documents, while their rows are still to be extracted. Reading does not need these.
+    """
+    is_unread = bool(manifest.reader) and "pending" in store.extractions.states()
+    return ("graph", *dependents("graph")) if is_unread else ()
+
+
+def complete_layers(store: StoreReader, manifest: Manifest) -> tuple[str, ...]:
+    """Return the layers that are up to date and not incomplete, which are built again without extraction."""
+    incomplete = incomplete_layers(store, manifest)
+    return tuple(layer for layer in up_to_date(store, manifest) if layer not in incomplete)

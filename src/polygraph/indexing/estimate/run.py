@@ -23,7 +23,7 @@ from polygraph.models import Models
 from polygraph.models.call_store import CallPlace, calls_exist, open_call_store
 from polygraph.models.open import prices_of
 from polygraph.models.protocols import Embedder
-from polygraph.store.layers import up_to_date
+from polygraph.store.layers import complete_layers
 from polygraph.store.open_store import calls_of, is_begun, open_store
 from polygraph.store.postgres.folder import place_of
 
@@ -96,7 +96,7 @@ def estimate_index(
         plan = Plan(
             manifest=manifest,
             wanted=wanted,
-            ready=tuple(up_to_date(store, manifest)) if store is not None and unchanged else (),
+            ready=complete_layers(store, manifest) if store is not None and unchanged else (),
             methods=methods,
             prices=prices_of(settings),
             stored_reply=calls.reply if calls is not None else lambda _: None,

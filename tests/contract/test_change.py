@@ -367,6 +367,23 @@ def test_forgetting_leaves_no_trace_in_any_file_and_keeps_the_replies_of_what_is
     assert traces(index.folder) == []
 
 
+@pytest.mark.parametrize("was_read", [True, False])
+def test_forgetting_leaves_no_name_of_a_document_where_the_graph_is_not_built_again(
+    was_read, no_parser, tmp_path
+):
+    name = f"{SECRET}.txt"
+    papers = tmp_path / "papers"
+    texts = {**POOL, name: f"Mara Quill hid the {SECRET} from Old Tobin."}
+    put(papers, texts if was_read else POOL)
+    with opened(tmp_path / "index") as index:
+        index.add(papers)
+        put(papers, {**texts, "board.txt": CHANGED["board.txt"]})
+        index.add(papers, methods=["bm25"])
+        assert traces(index.folder)
+        assert index.remove(name, forget=True).forgotten
+        assert traces(index.folder) == []
+
+
 def test_forgetting_can_be_asked_for_later(written):
     index, _ = written
     index.remove("secret.txt")

@@ -175,7 +175,12 @@ class DocumentTables:
         """Delete a document, its chunks and windows, and every row that was extracted from it."""
         if not self._db.rows("SELECT 1 FROM documents WHERE id = ?", (document,)):
             return  # new, or already gone, as when an interrupted removal continues
-        self._db.execute("INSERT INTO reread VALUES (?) ON CONFLICT DO NOTHING", (document,))
+        # The graph knows nothing of a document that was never read.
+        self._db.execute(
+            "INSERT INTO reread SELECT DISTINCT document FROM windows WHERE document = ? AND status != '' "
+            "ON CONFLICT DO NOTHING",
+            (document,),
+        )
         for table in ("entity_rows", "relation_rows"):
             self._db.execute(
                 f'DELETE FROM {table} WHERE "window" IN (SELECT id FROM windows WHERE document = ?)',  # noqa: S608

@@ -126,6 +126,8 @@ class IndexTables:
                 self.set_notes(name, ())
             if name == "graph":
                 self.set_meta(ROWS, None)
+                # All documents are read then; without this, the id of a removed one would stay.
+                self.extractions.clear_changed()
             for table in _TABLES.get(name, ()):
                 self._db.execute(f"DELETE FROM {table}")  # noqa: S608
 

@@ -125,7 +125,9 @@ STEPS = st.lists(
         st.tuples(st.just("delete"), NAMES),
         st.tuples(st.just("remove"), NAMES),
         st.tuples(st.just("refresh"), st.just("")),
+        st.tuples(st.just("forget"), NAMES),
         st.tuples(st.just("partly"), NAMES),
+        st.tuples(st.just("change partly"), NAMES),
     ),
     min_size=2,
     max_size=6,
@@ -143,20 +145,23 @@ def follow(steps, base, chat):
     with opened(base / "index", chat) as index:
         index.add(base / "papers")
         for kind, name in steps:
-            if kind in ("add", "change", "partly"):
-                texts[name] = CHANGED[name] if kind == "change" else POOL[name]
+            if kind in ("add", "change", "partly", "change partly"):
+                texts[name] = CHANGED[name] if kind.startswith("change") else POOL[name]
             elif name in texts and len(texts) > 1:
                 del texts[name]
-                if kind == "remove":
+                if kind in ("remove", "forget"):
                     asked = len(chat.requests) if chat else 0
-                    index.remove(name)
+                    report = index.remove(name, forget=kind == "forget")
+                    assert report.forgotten == (kind == "forget")
                     assert (len(chat.requests) if chat else 0) == asked
+                if kind == "forget":
+                    assert traces(base / "index", [name]) == []
             put(base / "papers", texts)
             if kind == "refresh":
                 index.refresh()
-            elif kind == "partly":
+            elif kind.endswith("partly"):
                 index.add(base / "papers", methods=["bm25"])
-            elif kind != "remove":
+            elif kind not in ("remove", "forget"):
                 index.add(base / "papers")
         index.add(base / "papers")
         index.refresh()

@@ -235,6 +235,38 @@ def test_any_of_many_histories_gives_the_index_of_what_is_left(chat, no_parser, 
     check()
 
 
+def test_a_folder_that_was_moved_is_followed(no_parser, tmp_path):
+    put(tmp_path / "papers", POOL)
+    with opened(tmp_path / "index") as index:
+        index.add(tmp_path / "papers")
+        (tmp_path / "papers").rename(tmp_path / "moved")
+        assert index.add(tmp_path / "moved").unchanged == len(POOL)
+        (tmp_path / "moved" / "log.txt").unlink()
+        assert index.add(tmp_path / "moved").removed == 1
+
+
+def test_an_imported_document_is_removed_once_its_file_was_found_and_is_gone(no_parser, tmp_path):
+    put(tmp_path / "papers", POOL)
+    with opened(tmp_path / "index") as index:
+        index.add(tmp_path / "papers")
+        index.export(tmp_path / "export")
+    with opened(tmp_path / "copy") as copy:
+        copy.import_(tmp_path / "export")
+        (tmp_path / "papers" / "diary.txt").unlink()
+        assert copy.add(tmp_path / "papers").removed == 0  # nothing says where it was
+        (tmp_path / "papers" / "log.txt").unlink()
+        assert copy.add(tmp_path / "papers").removed == 1
+
+
+def test_a_pattern_keeps_the_documents_that_it_shares_with_another(no_parser, tmp_path):
+    put(tmp_path / "papers", POOL)
+    with opened(tmp_path / "index") as index:
+        index.add(tmp_path / "papers" / "*.txt")
+        index.add(tmp_path / "papers" / "l*.txt")
+        (tmp_path / "papers" / "log.txt").unlink()
+        assert index.add(tmp_path / "papers" / "*.txt").removed == 1
+
+
 # --- removing with a model ------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from polygraph.store.generations import begin_write, finish_write
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layers import FILE_LAYERS
 from polygraph.store.open_store import finished_stamp, open_store, open_to_write
+from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.layer_files import LayerFiles
 from polygraph.store.postgres.store import PostgresStore
 from polygraph.store.report_tables import ReportTables
@@ -268,6 +269,23 @@ def test_reading_what_is_not_there_names_the_url_and_creates_nothing(url, tmp_pa
 
 
 # --- writers --------------------------------------------------------------------------------------------
+
+
+def test_the_lock_is_released_before_the_server_notices_the_end_of_the_connection(url, folder, monkeypatch):
+    locks = (
+        "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database "
+        "WHERE locktype = 'advisory' AND datname = current_database()"
+    )
+    alive = []
+
+    def stay_open(self):
+        alive.append(self)
+
+    monkeypatch.setattr(PostgresConnection, "close", stay_open)
+    with connect(url) as watcher:
+        with open_to_write(folder):
+            assert watcher.execute(locks).fetchone() == (1,)
+        assert watcher.execute(locks).fetchone() == (0,)
 
 
 def test_a_second_writer_is_told_who_writes_and_waits_if_asked(folder):

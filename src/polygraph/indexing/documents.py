@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from glob import has_magic
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
@@ -32,7 +33,8 @@ def update_documents(
 
     New and changed documents (by content) are cut into chunks and stored. Documents that came from the same roots and
     are no longer there are removed. The others stay untouched. A document whose id belongs to a document of another
-    root is not stored but listed as unread, so that nothing is overwritten.
+    root is not stored but listed as unread, so that nothing is overwritten. If that root is no longer there, as when a
+    folder was moved, or if the document was imported, it belongs to the root where it is found from now on.
 
     Args:
         store: open for writing.
@@ -45,6 +47,7 @@ def update_documents(
     known = store.documents.hashes()
     report = BuildReport()
     unread: list[tuple[str, str]] = []
+    moved: list[tuple[str, str, str]] = []
     obsolete: set[str] = set()
     present: set[str] = set()
 
@@ -57,6 +60,8 @@ def update_documents(
         before = known.get(document.id)
         if before is not None and (before[1] == document.hash or store.documents.has_imported_text(document)):
             report.unchanged += 1
+            if before[0] not in roots and not (Path(before[0]).exists() or has_magic(before[0])):
+                moved.append((document.id, _root_of(document, roots), document.source))
         elif before is not None and before[0] not in roots and Path(before[0]).exists():
             reason = f"its id stands for a document of {before[0]}: index both together, or in two indexes"
             unread.append((document.id, reason))
@@ -80,6 +85,7 @@ def update_documents(
     report.unread = tuple(sorted(unread))
     listed = store.documents.unread()
     with store.transaction():
+        store.documents.set_roots(moved)
         if obsolete:
             store.reports.remove_written(obsolete)
             store.graph.remove_written_summaries(obsolete)

@@ -171,6 +171,13 @@ class DocumentTables:
             [(w.id, w.document, w.ordinal, w.chunks[0].ordinal, w.chunks[-1].ordinal) for w in windows],
         )
 
+    def set_roots(self, found: Iterable[tuple[str, str, str]]) -> None:
+        """Record where documents are found now, as ``(document, root, source)``."""
+        self._db.execute_many(
+            "UPDATE documents SET root = ?, source = ? WHERE id = ?",
+            ((root, source, document) for document, root, source in found),
+        )
+
     def remove(self, document: str) -> None:
         """Delete a document, its chunks and windows, and every row that was extracted from it."""
         if not self._db.rows("SELECT 1 FROM documents WHERE id = ?", (document,)):

@@ -200,6 +200,9 @@ class DocumentStore(DocumentReader, Protocol):
             windows: all of its windows, in order; none is read yet.
         """
 
+    def set_roots(self, found: Iterable[tuple[str, str, str]]) -> None:
+        """Record where documents are found now, as ``(document, root, source)``."""
+
     def remove(self, document: str) -> None:
         """Delete a document, its chunks and windows, and every row that was extracted from it."""
 

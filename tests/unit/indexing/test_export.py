@@ -274,7 +274,13 @@ def test_indexing_the_same_folder_after_an_import_repeats_nothing(base, tmp_path
         report = new.add(base / "papers")
         assert (report.added, report.changed, report.removed, report.unchanged) == (0, 0, 0, 7)
         assert report.unread == ()
-        # What changed is taken in, though the import does not know the folder.
+
+
+def test_what_changed_is_taken_in_after_an_import_which_does_not_know_the_folder(
+    base, tmp_path, papers_texts, write_files
+):
+    with opened(tmp_path / "new.index") as new:
+        new.import_(base / "export")
         changed = write_files(tmp_path / "papers", {**papers_texts, "letter.txt": "Old Tobin lied."})
         assert new.add(changed).changed == 1
 

@@ -7,6 +7,7 @@ Design: docs/design/postgresql.md.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -78,7 +79,12 @@ class PostgresStore(IndexTables):
         return self.connection.is_open()
 
     def close(self) -> None:
-        """Close the connection, and with it release the lock of the writer."""
+        """Release the lock of the writer, and close the connection; a second call does nothing."""
+        database, psycopg = self.connection.raw, driver()
+        # A busy server takes a while to notice the end of a connection, and the next writer may start at once.
+        if not database.closed and database.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            with suppress(psycopg.Error):
+                database.execute("SELECT pg_advisory_unlock_all()")
         self.connection.close()
 
     # --- opening ------------------------------------------------------------------------------------
@@ -118,7 +124,7 @@ class PostgresStore(IndexTables):
             self._tidy()
 
     def _lock(self, wait_s: float) -> None:
-        """Hold the lock of the one writer; the server releases it when the connection ends."""
+        """Hold the lock of the one writer; the server also releases it when the connection ends."""
         key = f"polygraph write {self._schema}"
         ((held,),) = self.connection.rows("SELECT pg_try_advisory_lock(hashtextextended(?, 0))", (key,))
         # The server serves those who wait in the order in which they came.

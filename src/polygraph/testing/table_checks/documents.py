@@ -1,5 +1,7 @@
 """Checks of documents and chunks."""
 
+from dataclasses import replace
+
 from polygraph.records import Span
 from polygraph.store.protocol import Store
 from polygraph.testing.store_records import TEXT, TRICKY, chunk, extraction, put_document
@@ -16,6 +18,16 @@ def check_documents(store: Store) -> None:
     documents = store.documents
     expect(documents.get("d"), first, "a document comes back as it was put")
     expect(documents.get("none"), None, "a document that is not there is None")
+    with store.transaction():
+        documents.set_roots([("d", "/elsewhere", "/elsewhere/d")])
+    expect(
+        documents.get("d"),
+        replace(first, source="/elsewhere/d"),
+        "set_roots records where a document is found",
+    )
+    expect(documents.hashes()["d"], ("/elsewhere", first.hash), "set_roots records the root")
+    with store.transaction():
+        documents.set_roots([("d", "/papers", first.source)])
     expect(
         documents.tables_of(["e", "none"]),
         {"e": second.tables},

@@ -235,6 +235,39 @@ def test_any_of_many_histories_gives_the_index_of_what_is_left(chat, no_parser, 
     check()
 
 
+def test_what_is_empty_now_is_removed_and_what_cannot_be_read_stays(no_parser, tmp_path):
+    papers = tmp_path / "papers"
+    put(papers, POOL)
+    records = [
+        {"id": name, "text": text} for name, text in (("one", "Ada Marsh left."), ("two", "Ezra Pike came."))
+    ]
+    lines = [json.dumps(record) for record in records]
+    (papers / "r.jsonl").write_text("\n".join(lines))
+    (papers / "t.csv").write_text("title,text\nfirst,Old Tobin slept.\n")
+    with opened(tmp_path / "index") as index:
+
+        def left():
+            report = index.add(papers)
+            return report.removed, sorted(
+                row[0] for row in tables(index.folder)["documents"] if "#" in row[0]
+            )
+
+        assert left() == (0, ["r.jsonl#one", "r.jsonl#two", "t.csv#2"])
+        (papers / "log.txt").write_bytes(b"")
+        (papers / "t.csv").write_text("title,text\n")
+        (papers / "r.jsonl").write_text("\n".join([lines[0], json.dumps({"id": "two", "text": " "})]))
+        assert left() == (3, ["r.jsonl#one"])
+        (papers / "r.jsonl").write_text("\n".join(lines))
+        (papers / "diary.txt").write_bytes(b"\x00\x01\x02" * 500)
+        assert left() == (0, ["r.jsonl#one", "r.jsonl#two"])
+        (papers / "r.jsonl").write_text("\n".join([lines[0], lines[0]]))
+        assert left() == (1, ["r.jsonl#one"])  # the second is read, though its id is taken
+        (papers / "r.jsonl").write_text("\n".join(lines))
+        left()
+        (papers / "r.jsonl").write_text("\n".join([lines[0], lines[1][:-5]]))
+        assert left() == (0, ["r.jsonl#one", "r.jsonl#two"])  # it may be the second
+
+
 def test_a_folder_that_was_moved_is_followed(no_parser, tmp_path):
     put(tmp_path / "papers", POOL)
     with opened(tmp_path / "index") as index:

@@ -76,7 +76,9 @@ def update_documents(
         progress("documents", done, loaded.total)
     progress("documents", len(present), loaded.total)  # the last files may have held nothing
     unread += [(u.path, u.reason) for u in loaded.unread]
-    for document_id in _missing(store, known, roots, present, unread):
+    # A file that could not be read this time keeps what was read from it before.
+    kept = [each.path for each in loaded.unread if not each.was_read]
+    for document_id in _missing(store, known, roots, present, kept):
         before_change()
         with store.transaction():
             store.documents.remove(document_id)
@@ -102,11 +104,10 @@ def _missing(
     known: dict[str, tuple[str, str]],
     roots: Sequence[str],
     present: set[str],
-    unread: Sequence[tuple[str, str]],
+    unread: Sequence[str],
 ) -> list[str]:
-    """Return the ids of the documents that are no longer below their root."""
-    # A file that could not be read this time keeps what was read from it before.
-    kept = {path for path, _ in unread} | {path.rpartition(":")[0] for path, _ in unread}
+    """Return the ids of the documents that are no longer below their root, except those that may be unread."""
+    kept = {*unread, *(path.rpartition(":")[0] for path in unread)}
     missing = []
     for document_id, (root, _) in known.items():
         if root not in roots or document_id in present:

@@ -4,9 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from polygraph.errors import BadInput
 from polygraph.records import Json
 
 _SENTENCE_ENDS = (".", "!", "?", "…", ":", "”", '"', "。", "！", "？")
+
+
+class HoldsNothing(BadInput):
+    """A file was read, and there is no text in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +53,8 @@ class BadRecord:
     reason: str
     key: str = ""
     """Its own id, or else its position; empty if any document of the file may be the one that is missing."""
+    holds_nothing: bool = False
+    """Whether it was read, and there is no text in it."""
 
 
 MAX_BAD_RECORDS = 10_000

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from polygraph.errors import BadInput
+from polygraph.ingest.content import HoldsNothing
 from polygraph.text.surrogates import replace_surrogates
 
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -94,7 +95,7 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
     if len(data) > max_bytes:
         raise BadInput(f"is larger than {_size(max_bytes)} when unpacked; split it in smaller files")
     if not data:
-        raise BadInput("is empty")
+        raise HoldsNothing("is empty")
     return data
 
 

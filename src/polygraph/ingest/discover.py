@@ -27,6 +27,8 @@ class Unread:
     the id of the record."""
     reason: str
     """What is wrong, with the fix where there is one."""
+    was_read: bool = False
+    """Whether it was read, so that no document that is missing may be in it: it has no text, or its id is taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

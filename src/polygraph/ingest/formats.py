@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import FileContent
+from polygraph.ingest.content import FileContent, HoldsNothing
 from polygraph.ingest.decode import clean, decode, read_bytes
 from polygraph.ingest.discover import SourceFile, suffix
 from polygraph.ingest.readers.plain_text import read_code, read_markdown, read_plain, read_rst
@@ -88,7 +88,7 @@ def read_content(format: str, data: bytes, max_bytes: int) -> tuple[FileContent,
         charset = declared_charset(data)
     text, encoding = decode(data, charset)
     if not text or text.isspace():
-        raise BadInput("is empty")
+        raise HoldsNothing("is empty")
     if format not in TABULAR:  # there, what looks like a line end may stand inside a field
         text = clean(text)
     return _read_text(format, text), "" if encoding == "utf-8" else encoding

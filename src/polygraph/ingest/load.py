@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from polygraph.errors import BadInput, MissingExtra, UserError
 from polygraph.ingest.archives import read_members
-from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
+from polygraph.ingest.content import FileContent, HoldsNothing, LoadedTable, LoadedText
 from polygraph.ingest.decode import clean, read_bytes
 from polygraph.ingest.discover import SourceFile, Unread, discover, path_text
 from polygraph.ingest.formats import (
@@ -88,6 +88,8 @@ class ReadText(NamedTuple):
     reason: str = ""
     here_only: bool = False
     """Whether the reason may be that of this machine: the file cannot be opened, or a library is missing."""
+    holds_nothing: bool = False
+    """Whether it was read, and there is no text in it."""
 
 
 class DocumentStream:
@@ -135,7 +137,8 @@ class DocumentStream:
                 reason = f"its id {document.id!r} is taken by a record of {other}; give each an id of its own"
                 document = None
             if document is None:
-                self._unread.append(_unread(text.location, reason))
+                was_read = text.holds_nothing or text.document is not None
+                self._unread.append(_unread(text.location, reason, was_read=was_read))
             else:
                 self._file_of[document.id] = text.file
                 yield document
@@ -180,15 +183,22 @@ def _read_texts(file: SourceFile, content: FileContent, encoding: str) -> Iterat
         if document.text.strip():
             yield n_texts - done, ReadText(file=file.id, location=location, document=document)
         else:
-            yield n_texts - done, ReadText(file=file.id, location=location, reason="holds no text")
+            reason = "holds no text"
+            yield n_texts - done, ReadText(file.id, location, reason=reason, holds_nothing=True)
     for bad in content.bad_records:
         location = _record_id(file, bad.key) if bad.key else f"{file.id}:{bad.ordinal}"
-        yield 0, ReadText(file=file.id, location=location, reason=bad.reason)
+        yield 0, ReadText(file.id, location, reason=bad.reason, holds_nothing=bad.holds_nothing)
 
 
 def _failed(file: SourceFile, problem: Exception) -> ReadText:
     here_only = isinstance(problem, OSError | MissingExtra)
-    return ReadText(file=file.id, location=file.id, reason=_reason(problem, file), here_only=here_only)
+    return ReadText(
+        file.id,
+        file.id,
+        reason=_reason(problem, file),
+        here_only=here_only,
+        holds_nothing=isinstance(problem, HoldsNothing),
+    )
 
 
 def find_files(paths: Sequence[str | Path], selection: Selection = EVERYTHING) -> list[SourceFile]:
@@ -378,8 +388,10 @@ def _reason(problem: Exception, file: SourceFile) -> str:
     return f"{reason}. It may be damaged; save it again"
 
 
-def _unread(path: str, reason: str) -> Unread:
+def _unread(path: str, reason: str, *, was_read: bool) -> Unread:
     reason = " ".join(clean(reason).split())
     return Unread(
-        path=path, reason=reason if len(reason) <= _REASON_CHARS else reason[: _REASON_CHARS - 1] + "…"
+        path=path,
+        reason=reason if len(reason) <= _REASON_CHARS else reason[: _REASON_CHARS - 1] + "…",
+        was_read=was_read,
     )

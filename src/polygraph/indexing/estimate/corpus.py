@@ -55,7 +55,11 @@ def read_corpus(
     before = store.manifest() if store is not None else None
     known = store.documents.hashes() if store is not None else {}
     changed, present = _changed(store, loaded, roots, known)
-    unread = {u.path.rpartition(":")[0] or u.path for u in loaded.unread} if loaded is not None else set()
+    unread = (
+        {u.path.rpartition(":")[0] or u.path for u in loaded.unread if not u.was_read}
+        if loaded is not None
+        else set()
+    )
     removed = {i for i, (root, _) in known.items() if root in roots and i not in present and i not in unread}
     kept = [i for i in known if i not in changed and i not in removed]
 

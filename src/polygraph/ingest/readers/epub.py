@@ -6,7 +6,7 @@ from html import unescape
 from urllib.parse import unquote
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import FileContent, LoadedText
+from polygraph.ingest.content import FileContent, HoldsNothing, LoadedText
 from polygraph.ingest.decode import decode, open_zip
 from polygraph.ingest.limits import ReadLimits
 from polygraph.ingest.readers.html import attributes, page_text, tags
@@ -57,7 +57,7 @@ def read_epub(data: bytes, max_bytes: int) -> FileContent:
                 chapters[path] = page_text(_member(book, path, names), xml=True)[0]
     text = "\n\n".join(filter(None, chapters.values()))
     if not text:
-        raise BadInput("holds no text in its chapters")
+        raise HoldsNothing("holds no text in its chapters")
     return FileContent([LoadedText(text=text, title=" ".join(title.split()), metadata=author_field(author))])
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import MAX_BAD_RECORDS, BadRecord, FileContent, LoadedText
+from polygraph.ingest.content import MAX_BAD_RECORDS, BadRecord, FileContent, HoldsNothing, LoadedText
 from polygraph.ingest.decode import GZIP_ERRORS, clean, is_packed, open_file
 from polygraph.ingest.readers.mail import read_eml
 from polygraph.records import digest
@@ -70,7 +70,7 @@ def read_mbox_file(path: Path, max_bytes: int) -> FileContent:
         OSError: if the system does not let us read it.
     """
     if not path.stat().st_size:
-        raise BadInput("is empty")
+        raise HoldsNothing("is empty")
     most = _MAX_PACKING * path.stat().st_size if is_packed(path) else 0
     return _content(lambda: open_file(path), max_bytes, most)
 

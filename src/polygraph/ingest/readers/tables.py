@@ -10,7 +10,14 @@ from itertools import chain, count
 from typing import Any
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import MAX_BAD_RECORDS, BadRecord, FileContent, LoadedTable, LoadedText
+from polygraph.ingest.content import (
+    MAX_BAD_RECORDS,
+    BadRecord,
+    FileContent,
+    HoldsNothing,
+    LoadedTable,
+    LoadedText,
+)
 from polygraph.ingest.decode import clean
 from polygraph.ingest.layout.table_rows import column_names, make_table, named_cells, row_line, split_title
 from polygraph.records import Json
@@ -63,7 +70,7 @@ def read_csv(text: str, *, delimiter: str = "") -> FileContent:
     rows = [[clean(cell).strip() for cell in row] for row in reader]
     numbered = [(number, row) for number, row in enumerate(rows, 1) if any(row)]
     if len(numbered) < 2:
-        raise BadInput("has no rows below its header line")
+        raise HoldsNothing("has no rows below its header line")
     titles, below = split_title([row for _, row in numbered])
     numbered = numbered[len(numbered) - len(below) :]
     columns = column_names(numbered[0][1])
@@ -250,7 +257,7 @@ def _text_of(ordinal: int, record: Json) -> LoadedText | BadRecord:
     key = record[id_field] if id_field else ""
     key = " ".join(str(key).split()) if isinstance(key, str | int) and not isinstance(key, bool) else ""
     if not text.strip():
-        return BadRecord(ordinal, f"has an empty {text_field!r}")
+        return BadRecord(ordinal, f"has an empty {text_field!r}", holds_nothing=True)
     if len(key) > _ID_CHARS:
         return BadRecord(ordinal, f"has an id of {len(key)} characters; the longest allowed is {_ID_CHARS}")
     title, title_field = "", ""
@@ -271,7 +278,7 @@ def _flattened(value: Json) -> FileContent:
     flat.add(value, ())
     text = "\n".join(flat.lines).strip("\n")
     if not text.strip():
-        raise BadInput("holds no text")
+        raise HoldsNothing("holds no text")
     return FileContent([LoadedText(text=text, tables=tuple(flat.tables))])
 
 

@@ -4,14 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from polygraph.errors import BadInput
 from polygraph.records import Json
 
 _SENTENCE_ENDS = (".", "!", "?", "…", ":", "”", '"', "。", "！", "？")
-
-
-class HoldsNothing(BadInput):
-    """A file was read, and there is no text in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

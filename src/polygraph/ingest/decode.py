@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import HoldsNothing
 from polygraph.text.surrogates import replace_surrogates
 
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -62,6 +61,10 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028]")
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Every character that `clean` changes. Hardly any text has one, so a single search is quicker."""
+
+
+class HoldsNothing(BadInput):
+    """A file was read, and there is no text in it."""
 
 
 def open_file(path: Path) -> BinaryIO:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import FileContent, HoldsNothing
-from polygraph.ingest.decode import clean, decode, read_bytes
+from polygraph.ingest.content import FileContent
+from polygraph.ingest.decode import HoldsNothing, clean, decode, read_bytes
 from polygraph.ingest.discover import SourceFile, suffix
 from polygraph.ingest.readers.plain_text import read_code, read_markdown, read_plain, read_rst
 

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 from polygraph.errors import BadInput, MissingExtra, UserError
 from polygraph.ingest.archives import read_members
-from polygraph.ingest.content import FileContent, HoldsNothing, LoadedTable, LoadedText
-from polygraph.ingest.decode import clean, read_bytes
+from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
+from polygraph.ingest.decode import HoldsNothing, clean, read_bytes
 from polygraph.ingest.discover import SourceFile, Unread, discover, path_text
 from polygraph.ingest.formats import (
     ARCHIVE,

@@ -6,8 +6,8 @@ from html import unescape
 from urllib.parse import unquote
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import FileContent, HoldsNothing, LoadedText
-from polygraph.ingest.decode import decode, open_zip
+from polygraph.ingest.content import FileContent, LoadedText
+from polygraph.ingest.decode import HoldsNothing, decode, open_zip
 from polygraph.ingest.limits import ReadLimits
 from polygraph.ingest.readers.html import attributes, page_text, tags
 from polygraph.ingest.source_fields import author_field

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import MAX_BAD_RECORDS, BadRecord, FileContent, HoldsNothing, LoadedText
-from polygraph.ingest.decode import GZIP_ERRORS, clean, is_packed, open_file
+from polygraph.ingest.content import MAX_BAD_RECORDS, BadRecord, FileContent, LoadedText
+from polygraph.ingest.decode import GZIP_ERRORS, HoldsNothing, clean, is_packed, open_file
 from polygraph.ingest.readers.mail import read_eml
 from polygraph.records import digest
 

@@ -14,11 +14,10 @@ from polygraph.ingest.content import (
     MAX_BAD_RECORDS,
     BadRecord,
     FileContent,
-    HoldsNothing,
     LoadedTable,
     LoadedText,
 )
-from polygraph.ingest.decode import clean
+from polygraph.ingest.decode import HoldsNothing, clean
 from polygraph.ingest.layout.table_rows import column_names, make_table, named_cells, row_line, split_title
 from polygraph.records import Json
 

@@ -247,7 +247,9 @@ def test_what_is_empty_now_is_removed_and_what_cannot_be_read_stays(no_parser, t
     with opened(tmp_path / "index") as index:
 
         def left():
+            expected = index.estimate(papers).documents
             report = index.add(papers)
+            assert report.counts["documents"] == expected
             return report.removed, sorted(
                 row[0] for row in tables(index.folder)["documents"] if "#" in row[0]
             )

@@ -1,18 +1,18 @@
 """Documents of an index: comparing them with what was loaded, and cutting them into chunks and windows."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from glob import has_magic
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from polygraph.indexing.progress import BuildReport, Progress
-from polygraph.ingest import Documents
+from polygraph.ingest import Documents, Unread
 from polygraph.ingest.chunk import chunk, windows
 from polygraph.models.protocols import Embedder
 from polygraph.records import Chunk, Document, Window
 from polygraph.store.manifest import Manifest
-from polygraph.store.protocol import Store
+from polygraph.store.protocol import Store, StoreReader
 
 _SPECIAL_TOKENS = 2
 """Tokens that an embedder puts around a text."""
@@ -76,9 +76,7 @@ def update_documents(
         progress("documents", done, loaded.total)
     progress("documents", len(present), loaded.total)  # the last files may have held nothing
     unread += [(u.path, u.reason) for u in loaded.unread]
-    # A file that could not be read this time keeps what was read from it before.
-    kept = [each.path for each in loaded.unread if not each.was_read]
-    for document_id in _missing(store, known, roots, present, kept):
+    for document_id in missing_documents(store, known, roots, present, loaded.unread):
         before_change()
         with store.transaction():
             store.documents.remove(document_id)
@@ -99,15 +97,26 @@ def update_documents(
     return report
 
 
-def _missing(
-    store: Store,
-    known: dict[str, tuple[str, str]],
+def missing_documents(
+    store: StoreReader,
+    known: Mapping[str, tuple[str, str]],
     roots: Sequence[str],
-    present: set[str],
-    unread: Sequence[str],
+    present: Container[str],
+    unread: Iterable[Unread],
 ) -> list[str]:
-    """Return the ids of the documents that are no longer below their root, except those that may be unread."""
-    kept = {*unread, *(path.rpartition(":")[0] for path in unread)}
+    """Return the ids of the documents that are no longer below their root.
+
+    A file that could not be read this time keeps what was read from it before.
+
+    Args:
+        store: of the index.
+        known: root and content hash of its documents, by id.
+        roots: the folders, files or globs that were given, absolute.
+        present: ids of the documents that were found.
+        unread: what could not be read.
+    """
+    paths = [each.path for each in unread if not each.was_read]
+    kept = {*paths, *(path.rpartition(":")[0] for path in paths)}
     missing = []
     for document_id, (root, _) in known.items():
         if root not in roots or document_id in present:

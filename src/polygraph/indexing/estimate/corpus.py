@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from polygraph.indexing.documents import cut_document, missing_documents
 from polygraph.ingest import Documents
-from polygraph.ingest.chunk import chunk, windows
 from polygraph.models.protocols import Embedder
 from polygraph.records import Document, Extraction, Window
 from polygraph.store.manifest import Manifest
@@ -17,8 +17,6 @@ from polygraph.store.protocol import Store
 T = TypeVar("T")
 
 _SEED = 11
-_SPECIAL_TOKENS = 2
-"""Tokens that an embedder puts around a text."""
 _BATCH = 512
 
 
@@ -55,12 +53,9 @@ def read_corpus(
     before = store.manifest() if store is not None else None
     known = store.documents.hashes() if store is not None else {}
     changed, present = _changed(store, loaded, roots, known)
-    unread = (
-        {u.path.rpartition(":")[0] or u.path for u in loaded.unread if not u.was_read}
-        if loaded is not None
-        else set()
-    )
-    removed = {i for i, (root, _) in known.items() if root in roots and i not in present and i not in unread}
+    removed = set[str]()
+    if store is not None and loaded is not None:
+        removed.update(missing_documents(store, known, roots, present, loaded.unread))
     kept = [i for i in known if i not in changed and i not in removed]
 
     corpus = Corpus(n_documents=len(kept) + len(changed), n_changed=len(changed), n_removed=len(removed))
@@ -68,15 +63,7 @@ def read_corpus(
         changed |= {i: stored for i in kept if (stored := store.documents.get(i)) is not None}
         kept = []
     for document in changed.values():
-        chunks = chunk(
-            document,
-            embedder.count,
-            max_tokens=manifest.chunk_tokens,
-            limit=embedder.max_tokens - _SPECIAL_TOKENS,
-            language=manifest.language,
-            overlap_tokens=manifest.overlap_tokens,
-        )
-        cut = windows(document, chunks, max_tokens=manifest.window_tokens)
+        _, cut = cut_document(document, manifest, embedder)
         corpus.windows += [replace(window, text=_stored_text(window)) for window in cut]
     if store is not None and kept:
         _add_stored(corpus, store, set(kept), manifest.reader)

@@ -40,8 +40,8 @@ quick-and-slow: $(VENV)/.dev
 compiled: $(VENV)/.dev
 	@$(PYTEST) --collect-only -q >/dev/null || true
 
-# The same properties as in the other tests on many more cases: for changes of the store, of builds or of the graph. More
-# than an hour.
+# The same properties as in the other tests on many more cases: for changes of the store, of builds or of the graph. A
+# quarter of an hour on two fast cores.
 deep: $(VENV)/.dev postgres-server
 	$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m deep --ignore=tests/postgres --ignore=tests/page
 	$(PYTEST) tests/page -m deep

@@ -183,8 +183,7 @@ def _read_texts(file: SourceFile, content: FileContent, encoding: str) -> Iterat
         if document.text.strip():
             yield n_texts - done, ReadText(file=file.id, location=location, document=document)
         else:
-            reason = "holds no text"
-            yield n_texts - done, ReadText(file.id, location, reason=reason, holds_nothing=True)
+            yield n_texts - done, ReadText(file.id, location, reason="holds no text", holds_nothing=True)
     for bad in content.bad_records:
         location = _record_id(file, bad.key) if bad.key else f"{file.id}:{bad.ordinal}"
         yield 0, ReadText(file.id, location, reason=bad.reason, holds_nothing=bad.holds_nothing)

@@ -10,13 +10,7 @@ from itertools import chain, count
 from typing import Any
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import (
-    MAX_BAD_RECORDS,
-    BadRecord,
-    FileContent,
-    LoadedTable,
-    LoadedText,
-)
+from polygraph.ingest.content import MAX_BAD_RECORDS, BadRecord, FileContent, LoadedTable, LoadedText
 from polygraph.ingest.decode import HoldsNothing, clean
 from polygraph.ingest.layout.table_rows import column_names, make_table, named_cells, row_line, split_title
 from polygraph.records import Json

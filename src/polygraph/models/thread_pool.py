@@ -319,16 +319,13 @@ class ThreadPool:
         """
         job: _Job[S, T] = _Job(function, linger_s=_LINGER_S, weight=weight, patience_s=patience_s)
 
-        def must_wait() -> bool:
-            return job.is_patient and any(other.weight < weight and other.has_waiting for other in self._jobs)
-
         def start_helpers() -> None:
-            if not must_wait():
+            if not self._must_wait(job):
                 self._start_helpers(job)
 
         try:
             with self._offered(job):
-                yield Background(job, start_helpers, must_wait)
+                yield Background(job, start_helpers, lambda: self._must_wait(job))
         finally:
             job.stop()
             job.wait_until_idle()
@@ -364,14 +361,24 @@ class ThreadPool:
             n += 1
         return n
 
+    def _must_wait(self, job: _Job[Any, Any]) -> bool:
+        """Tell whether the items of a job let those of others start first."""
+        return job.is_patient and any(other.weight < job.weight and other.has_waiting for other in self._jobs)
+
     def _work(self, job: _Job[Any, Any]) -> None:
         self._thread.is_ours = True
         try:
             other = job.work(lambda: self._neediest(job))
         finally:
             self._spare.release()
-        if other is not None:
+        # A caller who waits for threads learns that some are free only when one of its own items is finished.
+        if other := other or self._next_job():
             self._start_helpers(other, 1)
+
+    def _next_job(self) -> _Job[Any, Any] | None:
+        """Return the job with waiting items and the fewest threads by weight; None if there is none."""
+        waiting = [job for job in self._jobs if job.has_waiting and not self._must_wait(job)]
+        return min(waiting, key=lambda job: (job.n_workers + 1) * job.weight, default=None)
 
     def _neediest(self, job: _Job[Any, Any]) -> _Job[Any, Any] | None:
         """Return the job with waiting items and the fewest threads by weight, if it has fewer even with one more.

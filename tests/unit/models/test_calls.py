@@ -639,6 +639,18 @@ def test_a_long_map_makes_room_for_a_short_one() -> None:
             long.join()
 
 
+def test_threads_that_become_free_work_for_a_caller_who_is_busy_with_an_item() -> None:
+    together, free = threading.Barrier(3, timeout=30), threading.Event()
+    with Calls(None, concurrency=2) as calls:
+        other = threading.Thread(target=calls.map, args=(lambda _: free.wait(30), range(2)))
+        other.start()
+        time.sleep(0.05)
+        threading.Timer(0.1, free.set).start()
+        # All threads are busy, so that the caller begins. It is not done before two of them have joined.
+        calls.map(lambda _: together.wait(), range(3))
+        other.join()
+
+
 class _Remote(ScriptedEmbedder):
     """An endpoint with one text in each call, which counts the calls that run at once."""
 

@@ -20,7 +20,8 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.question_scope import is_global_question, summary_subject
 from polygraph.tasks.offline.sentence_pool import SentencePool
-from polygraph.tasks.offline.sentences import FENCES, Passage, QuotedSentence, in_lines
+from polygraph.tasks.offline.sentences import Passage, QuotedSentence
+from polygraph.text.lists import FENCES, in_lines
 from polygraph.text.words import content_stems, question_names
 
 _ABOUT = 6

@@ -8,7 +8,7 @@ the passages, or if no sentence comes close to answering (thresholds: docs/desig
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
@@ -21,22 +21,28 @@ from polygraph.models import Models
 from polygraph.models.protocols import Reranker
 from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
 from polygraph.tasks.offline.contact_details import asked_contact_detail
+from polygraph.tasks.offline.quoting import (
+    asks_for_reason,
+    in_reading_order,
+    with_list,
+    with_reason,
+    with_sentence_before,
+    with_what_is_asked,
+)
 from polygraph.tasks.offline.recency import differ_in_values, newest_first
 from polygraph.tasks.offline.roles import asks_for_present_holder, asks_for_task, role_test
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
+    ROW,
     Candidate,
     Passage,
     QuotedSentence,
-    asks_for_reason,
-    below_named_headings,
+    below_names,
     candidate_sentences,
-    in_reading_order,
+    names_in,
     overlap,
     similarities,
     term_weights,
-    with_reason,
-    with_sentence_before,
 )
 from polygraph.tasks.offline.verdicts import asks_for_verdict, find_verdict
 from polygraph.text.language import LANGUAGE_NAMES, detect_language, detect_question_language
@@ -136,7 +142,7 @@ def _answer(
         listed = join_list([f"“{name}”" for name in missing])
         return _refused(f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
-    sentences = below_named_headings(question, candidate_sentences(passages))
+    sentences = below_names(question, candidate_sentences(passages), passages)
     # A question repeats what is asked, but answers nothing; the sentence behind it is read, and quoted, with it.
     telling = candidates = [c for c in sentences if not c.is_question or _ASKS_WHO_ASKED.search(question)]
     if asks_for_verdict(question):
@@ -174,9 +180,7 @@ def _answer(
         rated: dict[int, float] = {}
         scores = {i: round(similar[i] + _KIND_WEIGHT * (gains[i] + holders[i]), 4) for i in kept}
     else:
-        # Whose office, task or number something is, a row says by itself.
-        texts = [(states and candidates[i].alone) or candidates[i].context for i in kept]
-        logits = _read(question, models, models.reranker, texts)
+        logits = _read(question, models, models.reranker, [candidates[i].context for i in kept])
         rated = {i: each + holders[i] for i, each in zip(kept, logits, strict=True)}
         if asks_for_task(question):
             # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?".
@@ -185,6 +189,7 @@ def _answer(
         if logit < refuse_below:
             return _refused("no sentence of the passages found answers the question")
         scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in rated.items()}
+    answering = {i for i in scores if rated.get(i, refuse_below) >= refuse_below}
     is_about_a_time = asks_for_present_holder(question) or bool(dates(question))
     stating = [i for i in scores if holders[i]] if is_about_a_time else []
     ordered = newest_first(question, candidates, scores, margin, stating)
@@ -193,7 +198,7 @@ def _answer(
     chained = chain_sentences(
         question,
         candidates,
-        _choose(question, candidates, scores, margin, ordered.behind),
+        _choose(question, candidates, scores, margin, ordered.behind, answering),
         likely,
         rated,
         None if models.reranker is None else partial(_read, question, models, models.reranker),
@@ -204,6 +209,9 @@ def _answer(
     completed = with_sentence_before(quoted, sentences, asked)
     if asks_for_reason(question):
         completed = with_reason(completed, sentences, asked)
+    elif (holds := _asked_kind(question)) is not None:
+        completed = with_what_is_asked(completed, sentences, passages, holds)
+    completed = with_list(question, completed, sentences, passages)
     return ExtractiveAnswer(
         sentences=tuple(in_reading_order(completed)),
         note=_other_states(shown, ordered.behind, candidates),
@@ -292,6 +300,19 @@ def kind_gain(question: str, sentence: str) -> float:
     return sum(gain for asks, holds, gain in _KINDS if asks.search(question) and holds.search(sentence))
 
 
+def _asked_kind(question: str) -> Callable[[str], bool] | None:
+    """Return a test for a text with the kind of thing asked for that the question does not hold; None for others."""
+    found = [holds for asks, holds, gain in _KINDS if gain != _PERMISSION_GAIN and asks.match(question)]
+    if not found:
+        return None
+    asked = set(words(question))
+
+    def holds_more(text: str) -> bool:
+        return any(not asked.issuperset(words(match[0])) for match in found[0].finditer(text))
+
+    return holds_more
+
+
 def _says_more(sentence: str, asked: frozenset[str]) -> bool:
     """Return whether a sentence says something that the question does not: two words, or a number."""
     new = set(content_stems(sentence)) - asked
@@ -324,6 +345,9 @@ def _missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
     """Return the names in the question of which no word occurs in any passage, similar spellings included."""
     # A year may be meant, and not be written out in the text.
     asked = [name for name in question_names(question) if not name.isdigit()]
+    if detect_question_language(question) == "de":
+        # Every noun has a capital; a code or an abbreviation is a name all the same.
+        asked = [name for name in asked if not name.isalpha() or name[1:] != name[1:].lower()]
     if not asked:
         return []
     held = {stem(w) for p in passages for w in words(f"{p.title} {p.chunk.text}")}
@@ -349,14 +373,22 @@ def _occurs(part: str, held: set[str]) -> bool:
     )
 
 
+def _is_row_of_another(question: str, best: Candidate, other: Candidate) -> bool:
+    """Return whether the best sentence is a row with what the question names, and another one a row without it."""
+    if not (ROW.match(best.quoted.text) and ROW.match(other.quoted.text)):
+        return False
+    return not set(names_in(question, best.quoted.text)) <= set(names_in(question, other.quoted.text))
+
+
 def _choose(
     question: str,
     candidates: Sequence[Candidate],
     scores: Mapping[int, float],
     margin: float,
     behind: Mapping[int, Sequence[int]],
+    answering: Collection[int],
 ) -> list[int]:
-    """Choose the best sentence, the best one for each name of the question, and others close to the best.
+    """Choose the best sentence, the best one for each name of the question, and others close to the best that answer.
 
     Of two that say the same, one is enough, unless their numbers differ and no date decides between them.
     """
@@ -374,6 +406,8 @@ def _choose(
         own = frozenset(content_stems(candidates[i].quoted.text))
         if (
             i not in chosen
+            and i in answering
+            and not _is_row_of_another(question, candidates[order[0]], candidates[i])
             and not wanted.isdisjoint(own)
             and all(
                 overlap(own, frozenset(content_stems(candidates[j].quoted.text))) < DUPLICATE_OVERLAP

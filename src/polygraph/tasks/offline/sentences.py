@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
 from polygraph.text.language import detect_language
+from polygraph.text.lists import join_lists
 from polygraph.text.quantities import Date, document_date, is_time
 from polygraph.text.sentences import LINE_MARK, after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems, question_names, words
 
 DUPLICATE_OVERLAP = 0.6
 """Two sentences are duplicates if they share this much of the content words of the shorter one."""
-_MAX_CHARACTERS = 600
+MAX_CHARACTERS = 600
 """A sentence is cut here; headings and tables without full stops can be endless."""
 _MIN_WORDS = 3
 """Shorter sentences are no candidates."""
@@ -31,10 +32,6 @@ DEPENDENT = re.compile(
     re.IGNORECASE,
 )
 """Beginnings of a sentence that is not understood without the one before it."""
-_LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
-"""Beginning of a list item or of fenced code."""
-FENCES = ("```", "~~~")
-"""What stands before and behind code."""
 _NUMBERED = re.compile(rf"{LINE_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
 """Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
 ROW = re.compile(r"[^;]{1,80}: [^;]*; [^;]{1,80}: ")
@@ -44,18 +41,10 @@ MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
 _VERSION = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)+(?![\w-]|\.\w)")
-_WHY = re.compile(
-    r"\W*(?:why|how come|for what reasons?|what (?:is|was|were|are) the reasons?)\b", re.IGNORECASE
-)
-_REASON = re.compile(
-    r"\b(?:because|since|due to|owing to|so that|in order to|reasons?|caused?|therefore|thus|hence|thanks to)\b",
-    re.IGNORECASE,
-)
-"""Words of a sentence that gives a reason."""
-_ASKED_SHARE = 0.6
-"""A sentence with this share of the question's words says what is asked about."""
-_PARAGRAPH_GAP = 2
-"""Characters between sentences that stand together: white space, and no mark of a list."""
+_CODE = re.compile(r"\d.*[^\W\d]|[^\W\d].*\d")
+"""A letter and a digit."""
+_HEAD = 300
+"""Characters of a document that can say what all of it is about."""
 _WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
 
 
@@ -93,11 +82,9 @@ class Candidate:
     """The heading above it, unless it is the title; empty if there is none."""
     context: str
     """The title, the heading of the section, the sentence before it and the sentence itself: the text that the
-    cross-encoder reads."""
+    cross-encoder reads. Not the row before a row of a table, which is about something else."""
     terms: frozenset[str]
     """Content words of `context` without the heading: they weigh in every sentence below it."""
-    alone: str = ""
-    """`context` of a row of a table without the row before it, which is about something else; empty for a sentence."""
     is_heading: bool = False
     """Whether it is the heading of its document, of a section or of a list too long to be quoted: it says what the text
     is about, and states nothing."""
@@ -126,9 +113,9 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
         spans = sentence_spans(chunk.text, language=languages[chunk.document])
         before, before_start, below_heading = "", 0, False
         section = _section(passage)
-        for first, stop in _with_lists(chunk.text, spans):
+        for first, stop in join_lists(chunk.text, spans, longest=MAX_CHARACTERS):
             start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
-            end = min(stop, start + _MAX_CHARACTERS)
+            end = min(stop, start + MAX_CHARACTERS)
             text = " ".join(chunk.text[start:end].split())
             # An item of a list or a quoted line stands for itself.
             is_marked = chunk.text[first:start].strip(" *_") != ""
@@ -139,14 +126,15 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 and not is_marked
                 and bool(DEPENDENT.match(text))
                 and not _is_question(text)
-                and end - before_start <= _MAX_CHARACTERS
+                and end - before_start <= MAX_CHARACTERS
             )
             shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
             if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
                 seen.add(shown.casefold())
                 # The title stands there already.
                 is_alone = passage.title.casefold().startswith(before.casefold())
-                spoken = text if is_alone or len(before) >= _MAX_CHARACTERS else f"{before} {text}"
+                is_alone = is_alone or len(before) >= MAX_CHARACTERS or ROW.match(text) is not None
+                spoken = text if is_alone else f"{before} {text}"
                 above = section if section not in (before, text) else ""
                 headings = [part for part in (passage.title, above) if part]
                 begin = before_start if is_joined else start
@@ -161,7 +149,6 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                         title=passage.title,
                         section=section,
                         context=". ".join([*headings, spoken]),
-                        alone=". ".join([*headings, text]) if ROW.match(text) else "",
                         terms=frozenset(content_stems(f"{passage.title}. {spoken}")),
                         is_heading=is_heading,
                         date=date,
@@ -169,7 +156,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 )
             if heading := atx_heading(chunk.text[first:stop]):
                 is_title = passage.title.casefold().startswith(heading.casefold())
-                section = "" if is_title or len(heading) > _MAX_CHARACTERS else heading
+                section = "" if is_title or len(heading) > MAX_CHARACTERS else heading
             before, before_start, below_heading = text, start, is_heading
     return found
 
@@ -195,16 +182,22 @@ def names_in(question: str, text: str) -> list[str]:
     ]
 
 
-def below_named_headings(question: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Let the names in a question that stand in the heading above a sentence count among its terms.
+def below_names(
+    question: str, candidates: Sequence[Candidate], passages: Sequence[Passage]
+) -> list[Candidate]:
+    """Let the names in a question that stand above a sentence count among its terms, and the cross-encoder read them.
 
-    Other words of a heading do not: they would weigh in every sentence below it.
+    They stand in the heading of its section; a code also in the first lines of its document ("Incident: INC-7"). Other
+    words that stand there do not count: they would weigh in every sentence below.
     """
+    heads = {p.chunk.document: p.chunk.text[:_HEAD] for p in passages if p.chunk.start < _HEAD}
     found = []
-    for candidate in candidates:
-        names = names_in(question, candidate.section) if candidate.section else []
-        terms = candidate.terms.union(*map(content_stems, names))
-        found.append(replace(candidate, terms=terms) if names else candidate)
+    for c in candidates:
+        names = names_in(question, c.section) if c.section else []
+        codes = filter(_CODE.search, names_in(question, heads.get(c.quoted.span.document, "")))
+        above = [code for code in codes if not names_in(code, c.context)]
+        terms = c.terms.union(*map(content_stems, [*names, *above]))
+        found.append(replace(c, terms=terms, context=". ".join([*above, c.context])))
     return found
 
 
@@ -212,105 +205,6 @@ def _section(passage: Passage) -> str:
     """Return the heading that a passage begins under, if its document says so and it is not the title."""
     section = passage.chunk.metadata.get("section")
     return section if isinstance(section, str) and section != passage.title else ""
-
-
-def asks_for_reason(question: str) -> bool:
-    """Return whether a question asks why.
-
-    >>> asks_for_reason("Why is the pier closed?"), asks_for_reason("Who knows why the pier is closed?")
-    (True, False)
-    """
-    return _WHY.match(question) is not None
-
-
-def with_reason(
-    chosen: Sequence[QuotedSentence], candidates: Sequence[Candidate], asked: frozenset[str]
-) -> list[QuotedSentence]:
-    """Quote a sentence that says what is asked about, and gives no reason, together with the one behind it.
-
-    Reasons often stand there: "The pier must not be used. The third pile is rotten."
-
-    Args:
-        chosen: sentences of an answer to a question that asks why.
-        candidates: from `candidate_sentences`.
-        asked: stems of the question.
-    """
-    starts = {(c.quoted.span.chunk, c.quoted.span.start): c for c in candidates}
-    found: list[QuotedSentence] = []
-    for sentence in chosen:
-        span = sentence.span
-        nexts = (starts.get((span.chunk, span.end + gap)) for gap in range(_PARAGRAPH_GAP + 1))
-        behind = next((c for c in nexts if c is not None and not c.is_heading), None)
-        shared = len(asked & set(content_stems(sentence.text)))
-        if (
-            behind is not None
-            and shared >= _ASKED_SHARE * len(asked)
-            and not _REASON.search(sentence.text)
-            and behind.quoted.span.end - span.start <= _MAX_CHARACTERS
-            and all(each.span != behind.quoted.span for each in chosen)
-        ):
-            text = f"{sentence.text} {behind.quoted.text}"
-            found.append(replace(sentence, text=text, span=replace(span, end=behind.quoted.span.end)))
-        else:
-            found.append(sentence)
-    return found
-
-
-def with_sentence_before(
-    chosen: Sequence[QuotedSentence], candidates: Sequence[Candidate], asked: frozenset[str]
-) -> list[QuotedSentence]:
-    """Quote a sentence without a word of the question together with the one before it, if that one has some.
-
-    A cross-encoder reads both, and likes the second for what the first says.
-
-    Args:
-        chosen: of `candidates`, in the order of the answer.
-        candidates: from `candidate_sentences`.
-        asked: stems of the question.
-    """
-    places = {c.quoted.span: n for n, c in enumerate(candidates)}
-    found: list[QuotedSentence] = []
-    for sentence in chosen:
-        span, n = sentence.span, places[sentence.span]
-        before = candidates[n - 1] if n else None
-        if (
-            before is not None
-            # Who speaks, or what is listed, stands before a colon.
-            and (not before.is_heading or before.quoted.text.endswith(":"))
-            and (first := before.quoted.span).chunk == span.chunk
-            and 0 <= span.start - first.end <= _PARAGRAPH_GAP
-            and span.end - first.start <= _MAX_CHARACTERS
-            and asked.isdisjoint(content_stems(sentence.text))
-            and not asked.isdisjoint(content_stems(before.quoted.text))
-            and not any(
-                each.span.document == first.document
-                and first.start < each.span.end
-                and each.span.start < first.end
-                for each in chosen
-            )
-        ):
-            both = f"{before.quoted.text} {sentence.text}"
-            found.append(replace(sentence, text=both, span=replace(span, start=first.start)))
-        else:
-            found.append(sentence)
-    return found
-
-
-def in_reading_order(chosen: Sequence[QuotedSentence]) -> list[QuotedSentence]:
-    """Exchange neighbours of an answer of which the second stands directly before the first in its document.
-
-    So a rule comes before its penalty, whichever of both is rated higher. Rows of a table keep their order.
-    """
-    found = list(chosen)
-    for n in range(len(found) - 1):
-        first, second = found[n], found[n + 1]
-        if (
-            first.span.document == second.span.document
-            and 0 <= first.span.start - second.span.end <= _PARAGRAPH_GAP
-            and not (ROW.match(first.text) or ROW.match(second.text))
-        ):
-            found[n], found[n + 1] = second, first
-    return found
 
 
 def _after_mark(text: str, start: int, end: int, *, is_english: bool) -> int:
@@ -356,58 +250,6 @@ def _languages(passages: Sequence[Passage]) -> dict[str, str]:
     for passage in passages:
         texts.setdefault(passage.chunk.document, []).append(passage.chunk.text)
     return {document: detect_language("\n".join(some)) or "en" for document, some in texts.items()}
-
-
-def _with_lists(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join a sentence that ends with a colon to the list items or the code below it."""
-    joined: list[tuple[int, int]] = []
-    n = 0
-    while n < len(spans):
-        start, end = spans[n]
-        last = n
-        if text[end - 1] == ":":
-            while last + 1 < len(spans) and _LISTED.match(text, *spans[last + 1]):
-                last += 1
-                if text.startswith(FENCES, spans[last][0]):
-                    break
-            if spans[last][1] - start > _MAX_CHARACTERS:
-                last = n
-        joined.append((start, spans[last][1]))
-        n = last + 1
-    return joined
-
-
-def in_lines(quoted: str) -> str:
-    r"""Return a quotation on one line, but for a list or fenced code: these keep their lines, and code its indents.
-
-    Args:
-        quoted: of `candidate_sentences`, as its passage has it; a fence that it does not close is closed.
-
-    >>> print(in_lines("You need:\n- a lamp\n- oil for\n  a year"))
-    You need:
-    - a lamp
-    - oil for a year
-    """
-    lines: list[str] = []
-    fence, indent, in_list, goes_on = "", 0, False, False
-    for line in quoted.split("\n"):
-        body = line.lstrip()
-        if fence:
-            lines.append(line[min(indent, len(line) - len(body)) :].rstrip())
-            if body.startswith(fence):
-                fence = ""
-        elif body.startswith(FENCES):
-            fence, indent, goes_on = body[:3], len(line) - len(body), False
-            lines.append(body.rstrip())
-        elif body:
-            is_item = bool(_LISTED.match(body)) and (in_list or (goes_on and lines[-1].endswith(":")))
-            in_list = in_list or is_item
-            if goes_on and not is_item:
-                lines[-1] += " " + " ".join(body.split())
-            else:
-                lines.append(" ".join(body.split()))
-            goes_on = True
-    return "\n".join([*lines, fence] if fence else lines)
 
 
 def term_weights(question_terms: Sequence[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:

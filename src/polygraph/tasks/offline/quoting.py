@@ -1,0 +1,256 @@
+"""What is quoted together with a chosen sentence, so that it is understood and says what was asked."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from polygraph.records import Span
+from polygraph.tasks.offline.sentences import MAX_CHARACTERS, ROW, Candidate, Passage, QuotedSentence
+from polygraph.text.lists import ListBlock, find_lists
+from polygraph.text.words import content_stems
+
+_WHY = re.compile(
+    r"\W*(?:why|how come|for what reasons?|what (?:is|was|were|are) the reasons?)\b", re.IGNORECASE
+)
+_REASON = re.compile(
+    r"\b(?:because|since|due to|owing to|so that|in order to|reasons?|caused?|therefore|thus|hence|thanks to)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence that gives a reason."""
+_ASKED_SHARE = 0.6
+"""A sentence with this share of the question's words says what is asked about."""
+_PARAGRAPH_GAP = 2
+"""Characters between sentences that stand together: white space, and no mark of a list."""
+_ITEM_GAP = 6
+"""The same for items of one list."""
+_NEAR = (1, -1, 2, -2, 3)
+"""Sentences behind and before a chosen one that may hold what it lacks, in the order in which they are looked at."""
+_MAX_LIST = 2_000
+"""Characters of a list that is quoted; of a longer one, the first items are."""
+_STEPS = re.compile(
+    r"\W*(?:how (?:do|does|can|could|should|would|must|to)\b"
+    r"|what (?:do|should|must|shall|can) (?:i|we|you|one)\b.*\bdo\b"
+    r"|what (?:are|is) the (?:steps|procedure|process|instructions)\b|(?:steps|instructions|procedure)\b"
+    r"|wie (?!viel|lange?|oft|hoch|alt|weit|gro(?:ß|ss))\w+ (?:ich|man|wir|du|sie)\b)",
+    re.IGNORECASE,
+)
+"""Beginning of a question that asks how something is done."""
+_NO_PLURAL = r"(?!(?:is|was|has|does|this|its|us)\b)"
+_ITEMS = re.compile(
+    rf"\W*(?:list\b|name (?:all|the)\b|(?:what|which) {_NO_PLURAL}(?:[\w-]+ ){{0,2}}?{_NO_PLURAL}[\w-]{{2,}}s\b"
+    r"|what (?:are|were)\b|what (?:is|was) (?:not|excluded|included|covered|needed|required|forbidden|allowed)\b"
+    r"|what (?:do|does|must|should|can) .{1,60}\b(?:need|bring|include|contain|cover|take|pack|prepare|have to)\b"
+    r"|welche\b)",
+    re.IGNORECASE,
+)
+"""Beginning of a question that asks for several things."""
+
+
+def with_list(
+    question: str,
+    chosen: Sequence[QuotedSentence],
+    candidates: Sequence[Candidate],
+    passages: Sequence[Passage],
+) -> list[QuotedSentence]:
+    """Quote the whole list that the best sentence is an item of, if the question asks how, or for several things.
+
+    One step out of a procedure is no answer, and may be a dangerous one. What else was chosen is left out. A list of
+    steps that stands directly behind the best sentence is quoted with it, and so is a line with a colon above a list.
+
+    Args:
+        question: any text.
+        chosen: sentences of the answer, best first.
+        candidates: from `candidate_sentences`.
+        passages: that they are from.
+    """
+    asks_how = _STEPS.match(question) is not None
+    if not chosen or not (asks_how or _ITEMS.match(question)):
+        return list(chosen)
+    best = chosen[0]
+    chunk = next(p.chunk for p in passages if p.chunk.id == best.span.chunk)
+    start, end = best.span.start - chunk.start, best.span.end - chunk.start
+    for found in find_lists(chunk.text):
+        is_within = found.start <= start < found.end
+        is_behind = asks_how and found.is_ordered and not chunk.text[end : max(end, found.start)].strip()
+        if len(found.items) < 2 or not (is_within or (is_behind and start < found.start)):
+            continue
+        lead = _lead_of(
+            found, chunk.text, [c for c in candidates if c.quoted.span.chunk == chunk.id], chunk.start
+        )
+        if is_within and asks_how and not found.is_ordered and lead == found.start:
+            continue  # tips, rather than steps
+        first = min(start, lead)
+        last = max((stop for stop in found.items if stop - first <= _MAX_LIST), default=0)
+        if last < end:
+            continue
+        span = replace(best.span, start=chunk.start + first, end=chunk.start + last)
+        return [replace(best, text=" ".join(chunk.text[first:last].split()), span=span)]
+    return list(chosen)
+
+
+def _lead_of(found: ListBlock, text: str, candidates: Sequence[Candidate], offset: int) -> int:
+    """Return where the sentence with a colon above a list begins, or the list if there is none."""
+    for candidate in candidates:
+        span = candidate.quoted.span
+        start, end = span.start - offset, span.end - offset
+        is_above = start < found.start <= end or (end <= found.start and not text[end : found.start].strip())
+        if is_above and text[start : found.start].rstrip().endswith(":"):
+            return start
+    return found.start
+
+
+def with_what_is_asked(
+    chosen: Sequence[QuotedSentence],
+    candidates: Sequence[Candidate],
+    passages: Sequence[Passage],
+    holds: Callable[[str], bool],
+) -> list[QuotedSentence]:
+    """Quote the best sentence up to the nearest one that holds the kind of thing asked for, if none of all does.
+
+    The cross-encoder prefers the sentence that repeats the question, and the answer often stands beside it: "Three
+    people applied for the post. The committee saw Ida Crombie, ...".
+
+    Args:
+        chosen: sentences of the answer, best first.
+        candidates: from `candidate_sentences`.
+        passages: that they are from.
+        holds: tells whether a text holds such a thing that the question does not.
+    """
+    if not chosen or any(holds(each.text) for each in chosen) or ROW.match(chosen[0].text):
+        return list(chosen)
+    best = chosen[0]
+    chunk = next(p.chunk for p in passages if p.chunk.id == best.span.chunk)
+    beside = [c for c in candidates if c.quoted.span.chunk == chunk.id]
+    for n in _NEAR:
+        start, end = _reach(best.span, beside, n)
+        added = (best.span.end, end) if n > 0 else (start, best.span.start)
+        if end - start <= MAX_CHARACTERS and holds(
+            chunk.text[added[0] - chunk.start : added[1] - chunk.start]
+        ):
+            whole = replace(best.span, start=start, end=end)
+            text = " ".join(chunk.text[start - chunk.start : end - chunk.start].split())
+            apart = [each for each in chosen[1:] if not _overlap(each.span, whole)]
+            return [replace(best, text=text, span=whole), *apart]
+    return list(chosen)
+
+
+def _reach(span: Span, beside: Sequence[Candidate], n: int) -> tuple[int, int]:
+    """Return start and end of a sentence with the n sentences behind it, or before it if n is negative.
+
+    They are fewer at a heading, a row and the end of a paragraph.
+    """
+    start, end = span.start, span.end
+    for _ in range(abs(n)):
+        if n > 0:
+            later = [c for c in beside if c.quoted.span.end > end and c.quoted.span.start <= end + _ITEM_GAP]
+            found = min(later, key=lambda c: c.quoted.span.end, default=None)
+        else:
+            earlier = [c for c in beside if 0 <= start - c.quoted.span.end <= _ITEM_GAP]
+            found = max(earlier, key=lambda c: c.quoted.span.start, default=None)
+        if found is None or found.is_heading or ROW.match(found.quoted.text):
+            break
+        start, end = min(start, found.quoted.span.start), max(end, found.quoted.span.end)
+    return start, end
+
+
+def _overlap(x: Span, y: Span) -> bool:
+    return x.document == y.document and x.start < y.end and y.start < x.end
+
+
+def asks_for_reason(question: str) -> bool:
+    """Return whether a question asks why.
+
+    >>> asks_for_reason("Why is the pier closed?"), asks_for_reason("Who knows why the pier is closed?")
+    (True, False)
+    """
+    return _WHY.match(question) is not None
+
+
+def with_reason(
+    chosen: Sequence[QuotedSentence], candidates: Sequence[Candidate], asked: frozenset[str]
+) -> list[QuotedSentence]:
+    """Quote a sentence that says what is asked about, and gives no reason, together with the one behind it.
+
+    Reasons often stand there: "The pier must not be used. The third pile is rotten."
+
+    Args:
+        chosen: sentences of an answer to a question that asks why.
+        candidates: from `candidate_sentences`.
+        asked: stems of the question.
+    """
+    starts = {(c.quoted.span.chunk, c.quoted.span.start): c for c in candidates}
+    found: list[QuotedSentence] = []
+    for sentence in chosen:
+        span = sentence.span
+        nexts = (starts.get((span.chunk, span.end + gap)) for gap in range(_PARAGRAPH_GAP + 1))
+        behind = next((c for c in nexts if c is not None and not c.is_heading), None)
+        shared = len(asked & set(content_stems(sentence.text)))
+        if (
+            behind is not None
+            and shared >= _ASKED_SHARE * len(asked)
+            and not _REASON.search(sentence.text)
+            and behind.quoted.span.end - span.start <= MAX_CHARACTERS
+            and all(each.span != behind.quoted.span for each in chosen)
+        ):
+            text = f"{sentence.text} {behind.quoted.text}"
+            found.append(replace(sentence, text=text, span=replace(span, end=behind.quoted.span.end)))
+        else:
+            found.append(sentence)
+    return found
+
+
+def with_sentence_before(
+    chosen: Sequence[QuotedSentence], candidates: Sequence[Candidate], asked: frozenset[str]
+) -> list[QuotedSentence]:
+    """Quote a sentence without a word of the question together with the one before it, if that one has some.
+
+    A cross-encoder reads both, and likes the second for what the first says.
+
+    Args:
+        chosen: of `candidates`, in the order of the answer.
+        candidates: from `candidate_sentences`.
+        asked: stems of the question.
+    """
+    places = {c.quoted.span: n for n, c in enumerate(candidates)}
+    found: list[QuotedSentence] = []
+    for sentence in chosen:
+        span, n = sentence.span, places[sentence.span]
+        before = candidates[n - 1] if n else None
+        if (
+            before is not None
+            # Who speaks, or what is listed, stands before a colon.
+            and (not before.is_heading or before.quoted.text.endswith(":"))
+            and (first := before.quoted.span).chunk == span.chunk
+            and 0 <= span.start - first.end <= _PARAGRAPH_GAP
+            and span.end - first.start <= MAX_CHARACTERS
+            and asked.isdisjoint(content_stems(sentence.text))
+            and not asked.isdisjoint(content_stems(before.quoted.text))
+            and not any(
+                each.span.document == first.document
+                and first.start < each.span.end
+                and each.span.start < first.end
+                for each in chosen
+            )
+        ):
+            both = f"{before.quoted.text} {sentence.text}"
+            found.append(replace(sentence, text=both, span=replace(span, start=first.start)))
+        else:
+            found.append(sentence)
+    return found
+
+
+def in_reading_order(chosen: Sequence[QuotedSentence]) -> list[QuotedSentence]:
+    """Exchange neighbours of an answer of which the second stands directly before the first in its document.
+
+    So a rule comes before its penalty, whichever of both is rated higher. Rows of a table keep their order.
+    """
+    found = list(chosen)
+    for n in range(len(found) - 1):
+        first, second = found[n], found[n + 1]
+        if (
+            first.span.document == second.span.document
+            and 0 <= first.span.start - second.span.end <= _PARAGRAPH_GAP
+            and not (ROW.match(first.text) or ROW.match(second.text))
+        ):
+            found[n], found[n + 1] = second, first
+    return found

@@ -8,8 +8,9 @@ from polygraph.text.sentences import atx_heading
 
 FENCES = ("```", "~~~")
 """What stands before and behind code."""
-_ITEM = re.compile(r"(?:[-*+•‣◦]|(?P<order>\(?(?:\d{1,2}[.)]|[a-z]\))))\s")
-_ITEM_OR_CODE = re.compile(rf"{_ITEM.pattern}|```|~~~")
+ITEM = re.compile(r"(?:[-*+•‣◦]|(?P<order>\(?(?:\d{1,2}[.)]|[a-z]\))))\s")
+"""Beginning of an item; the group `order` is its number or letter."""
+_ITEM_OR_CODE = re.compile(rf"{ITEM.pattern}|```|~~~")
 _LEADS = (":", ".", "!", "?", ")")
 """Ends of a line behind which a list can begin."""
 
@@ -62,7 +63,7 @@ def find_lists(text: str) -> list[ListBlock]:
             is_after_gap = True
             offset += len(line) + 1
             continue
-        elif item := _ITEM.match(body):
+        elif item := ITEM.match(body):
             if start < 0:
                 start, is_ordered = offset + len(line) - len(body), item["order"] is not None
             items.append(end)
@@ -114,7 +115,9 @@ def in_lines(quoted: str) -> str:
     """
     lines: list[str] = []
     fence, indent, in_list, goes_on = "", 0, False, False
-    margin = 0
+    # A quotation begins behind the white space of its first line.
+    later = quoted.split("\n")[1:]
+    margin = min((_indent(line) for line in later if ITEM.match(line.lstrip())), default=0)
     for line in quoted.split("\n"):
         body = line.lstrip()
         if fence:
@@ -125,14 +128,17 @@ def in_lines(quoted: str) -> str:
             fence, indent, goes_on = body[:3], len(line) - len(body), False
             lines.append(body.rstrip())
         elif body:
-            is_item = bool(_ITEM.match(body)) and (in_list or not lines or lines[-1].endswith(_LEADS))
-            if is_item and not in_list:
-                in_list, margin = True, len(line) - len(body)
+            is_item = bool(ITEM.match(body)) and (in_list or not lines or lines[-1].endswith(_LEADS))
+            in_list = in_list or is_item
             if goes_on and not is_item:
                 lines[-1] += " " + " ".join(body.split())
             else:
                 # An item of a list within an item keeps its place.
-                nested = max(0, len(line) - len(body) - margin) if is_item else 0
+                nested = max(0, _indent(line) - margin) if is_item else 0
                 lines.append(" " * nested + " ".join(body.split()))
             goes_on = True
     return "\n".join([*lines, fence] if fence else lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -15,7 +15,7 @@ _LABEL = re.compile(r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：
 _BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]")
 # It begins with a literal, which is looked for many times faster.
 _BRACKETED = re.compile(r"\((?<!\w\()\w{1,3}\)(?=\s)")
-_LONE_MARK = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
+_LONE_MARK = re.compile(r"\s*(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
 # A row of a table, as loaders write it: `column: value; column: value.`
 _ROW = re.compile(r"[^\s:;][^:;\n]{0,80}: [^\n]{0,400}?; [^\s:;][^:;\n]{0,80}: [^\n]*[.!?]$")
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")

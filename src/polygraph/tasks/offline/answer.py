@@ -23,7 +23,11 @@ from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
 from polygraph.tasks.offline.contact_details import asked_contact_detail
 from polygraph.tasks.offline.quoting import (
     asks_for_reason,
+    asks_for_several,
+    asks_how,
+    below_its_heading,
     in_reading_order,
+    is_below,
     with_list,
     with_reason,
     with_sentence_before,
@@ -164,9 +168,14 @@ def _answer(
             return _refused(f"no sentence of the passages found holds {contact.name}")
     if not candidates:
         return _refused("the passages found hold no sentence that could answer")
+    is_listed = asks_how(question) or asks_for_several(question)
+    if is_listed:
+        candidates = [below_its_heading(c, asked) for c in candidates]
     similar = _similar(question, candidates, weights, models)
     states = role_test(question) if contact is None else contact.is_stated_in
     holders = [_ROLE_GAIN if states and states(c) else 0.0 for c in candidates]
+    if is_listed:
+        holders = [_ROLE_GAIN * is_below(c, asked) for c in candidates]
     gains = [kind_gain(question, c.quoted.text) for c in candidates]
     # By the score without the cross-encoder's part.
     likely = [
@@ -182,8 +191,9 @@ def _answer(
     else:
         logits = _read(question, models, models.reranker, [candidates[i].context for i in kept])
         rated = {i: each + holders[i] for i, each in zip(kept, logits, strict=True)}
-        if asks_for_task(question):
-            # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?".
+        if asks_for_task(question) or is_listed:
+            # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?"; the
+            # heading says what a step is for.
             rated |= {i: max(each, refuse_below) for i, each in rated.items() if holders[i]}
         logit, margin = max(rated.values()), _LOGIT_MARGIN
         if logit < refuse_below:
@@ -206,17 +216,27 @@ def _answer(
     )
     shown = without_overlaps(candidates, chained)[:most]
     quoted = [replace(candidates[i].quoted, score=scores.get(i, round(likely[i], 4))) for i in shown]
-    completed = with_sentence_before(quoted, sentences, asked)
-    if asks_for_reason(question):
-        completed = with_reason(completed, sentences, asked)
-    elif (holds := _asked_kind(question)) is not None:
-        completed = with_what_is_asked(completed, sentences, passages, holds)
-    completed = with_list(question, completed, sentences, passages)
     return ExtractiveAnswer(
-        sentences=tuple(in_reading_order(completed)),
+        sentences=_completed(question, quoted, sentences, passages, asked),
         note=_other_states(shown, ordered.behind, candidates),
         logit=logit,
     )
+
+
+def _completed(
+    question: str,
+    quoted: Sequence[QuotedSentence],
+    sentences: Sequence[Candidate],
+    passages: Sequence[Passage],
+    asked: frozenset[str],
+) -> tuple[QuotedSentence, ...]:
+    """Return the sentences of an answer with what is quoted together with them (see `quoting`)."""
+    found = with_sentence_before(quoted, sentences, asked)
+    if asks_for_reason(question):
+        found = with_reason(found, sentences, asked)
+    elif (holds := _asked_kind(question)) is not None:
+        found = with_what_is_asked(found, sentences, passages, holds)
+    return tuple(in_reading_order(with_list(question, found, sentences, passages, asked)))
 
 
 def _other_states(
@@ -267,7 +287,12 @@ _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
         _QUANTITY_GAIN,
     ),
     (
-        re.compile(r"^\W*how (?:many|much|long|old|far)\b|\b(?:price|salary|cost|sum|rate)\b", re.I),
+        re.compile(
+            r"^\W*how (?:many|much|long|old|far|big|high|deep|wide|heavy|hot|cold|fast)\b"
+            r"|^\W*(?:what|which) (?:[\w-]+ ){0,3}?(?:numbers?|versions?|codes?|extension)\b"
+            r"|\b(?:price|salary|cost|sum|rate)\b",
+            re.I,
+        ),
         re.compile(
             r"\d|[£$€]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|"
             r"fifty|hundred|thousand)\b",

@@ -19,6 +19,8 @@ _REASON = re.compile(
 """Words of a sentence that gives a reason."""
 _ASKED_SHARE = 0.6
 """A sentence with this share of the question's words says what is asked about."""
+_HEADING_SHARE = 0.75
+"""A heading with this share of the question, together with the title, says what the list below it is for."""
 _PARAGRAPH_GAP = 2
 """Characters between sentences that stand together: white space, and no mark of a list."""
 _ITEM_GAP = 6
@@ -46,11 +48,47 @@ _ITEMS = re.compile(
 """Beginning of a question that asks for several things."""
 
 
+def asks_how(question: str) -> bool:
+    """Return whether a question asks how something is done.
+
+    >>> asks_how("How do I trim the lamp?"), asks_how("How much does oil cost?")
+    (True, False)
+    """
+    return _STEPS.match(question) is not None
+
+
+def asks_for_several(question: str) -> bool:
+    """Return whether a question asks for several things.
+
+    >>> asks_for_several("Which boats leak?"), asks_for_several("Which boat leaks?")
+    (True, False)
+    """
+    return _ITEMS.match(question) is not None
+
+
+def is_below(candidate: Candidate, asked: frozenset[str]) -> bool:
+    """Return whether a sentence is an item below a heading that, with the title, holds most of what is asked."""
+    section = asked & set(content_stems(candidate.section))
+    return (
+        candidate.is_item
+        and bool(section)
+        and len(section | asked & set(content_stems(candidate.title))) >= _HEADING_SHARE * len(asked)
+    )
+
+
+def below_its_heading(candidate: Candidate, asked: frozenset[str]) -> Candidate:
+    """Let what is asked count among the terms of such an item as far as its heading holds it."""
+    if not is_below(candidate, asked):
+        return candidate
+    return replace(candidate, terms=candidate.terms | asked & set(content_stems(candidate.section)))
+
+
 def with_list(
     question: str,
     chosen: Sequence[QuotedSentence],
     candidates: Sequence[Candidate],
     passages: Sequence[Passage],
+    asked: frozenset[str],
 ) -> list[QuotedSentence]:
     """Quote the whole list that the best sentence is an item of, if the question asks how, or for several things.
 
@@ -62,22 +100,24 @@ def with_list(
         chosen: sentences of the answer, best first.
         candidates: from `candidate_sentences`.
         passages: that they are from.
+        asked: stems of the question.
     """
-    asks_how = _STEPS.match(question) is not None
-    if not chosen or not (asks_how or _ITEMS.match(question)):
+    is_how = asks_how(question)
+    if not chosen or not (is_how or asks_for_several(question)):
         return list(chosen)
     best = chosen[0]
     chunk = next(p.chunk for p in passages if p.chunk.id == best.span.chunk)
     start, end = best.span.start - chunk.start, best.span.end - chunk.start
+    is_step = any(is_below(c, asked) for c in candidates if _overlap(c.quoted.span, best.span))
     for found in find_lists(chunk.text):
         is_within = found.start <= start < found.end
-        is_behind = asks_how and found.is_ordered and not chunk.text[end : max(end, found.start)].strip()
+        is_behind = is_how and found.is_ordered and not chunk.text[end : max(end, found.start)].strip()
         if len(found.items) < 2 or not (is_within or (is_behind and start < found.start)):
             continue
         lead = _lead_of(
             found, chunk.text, [c for c in candidates if c.quoted.span.chunk == chunk.id], chunk.start
         )
-        if is_within and asks_how and not found.is_ordered and lead == found.start:
+        if is_within and is_how and not (found.is_ordered or is_step or lead < found.start):
             continue  # tips, rather than steps
         first = min(start, lead)
         last = max((stop for stop in found.items if stop - first <= _MAX_LIST), default=0)
@@ -108,7 +148,8 @@ def with_what_is_asked(
     """Quote the best sentence up to the nearest one that holds the kind of thing asked for, if none of all does.
 
     The cross-encoder prefers the sentence that repeats the question, and the answer often stands beside it: "Three
-    people applied for the post. The committee saw Ida Crombie, ...".
+    people applied for the post. The committee saw Ida Crombie, ...". Or it stands in the heading of the section, as the
+    version does in release notes.
 
     Args:
         chosen: sentences of the answer, best first.
@@ -131,7 +172,10 @@ def with_what_is_asked(
             text = " ".join(chunk.text[start - chunk.start : end - chunk.start].split())
             apart = [each for each in chosen[1:] if not _overlap(each.span, whole)]
             return [replace(best, text=text, span=whole), *apart]
-    return list(chosen)
+    section = next((c.section for c in beside if _overlap(c.quoted.span, best.span)), "")
+    above = (c for c in candidates if c.is_heading and c.quoted.span.document == best.span.document)
+    heading = next((c for c in above if section and section == c.quoted.text), None)
+    return [heading.quoted, *chosen] if heading is not None and holds(section) else list(chosen)
 
 
 def _reach(span: Span, beside: Sequence[Candidate], n: int) -> tuple[int, int]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
 from polygraph.text.language import detect_language
-from polygraph.text.lists import join_lists
-from polygraph.text.quantities import Date, document_date, is_time
+from polygraph.text.lists import ITEM, join_lists
+from polygraph.text.quantities import Date, document_date, is_time, located_dates
 from polygraph.text.sentences import LINE_MARK, after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems, question_names, words
 
@@ -88,6 +88,8 @@ class Candidate:
     is_heading: bool = False
     """Whether it is the heading of its document, of a section or of a list too long to be quoted: it says what the text
     is about, and states nothing."""
+    is_item: bool = False
+    """Whether it is an item of a list."""
     date: Date | None = None
     """When its document is from: the date of it, or one in its title."""
 
@@ -100,9 +102,9 @@ class Candidate:
 def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     """Return every distinct sentence once, in the order of the passages.
 
-    A sentence that depends on the one before it ("He refused.") is joined to it unless that is a heading, and a list or
-    code to the sentence with a colon above it, if they are short enough together. Sentences end by the rules of the
-    document's language.
+    A sentence that depends on the one before it ("He refused.") is joined to it unless that is a heading, a sentence to
+    a date or a word before it ("No."), and a list or code to the sentence with a colon above it, if they are short
+    enough together. Sentences end by the rules of the document's language.
     """
     languages = _languages(passages)
     found: list[Candidate] = []
@@ -111,7 +113,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
         chunk = passage.chunk
         date = document_date(passage.date, passage.title)
         spans = sentence_spans(chunk.text, language=languages[chunk.document])
-        before, before_start, below_heading = "", 0, False
+        before, before_start, before_end, below_heading = "", 0, 0, False
         section = _section(passage)
         for first, stop in join_lists(chunk.text, spans, longest=MAX_CHARACTERS):
             start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
@@ -124,7 +126,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 bool(before)
                 and not below_heading
                 and not is_marked
-                and bool(DEPENDENT.match(text))
+                and (bool(DEPENDENT.match(text)) or _is_label(before, first - before_end))
                 and not _is_question(text)
                 and end - before_start <= MAX_CHARACTERS
             )
@@ -151,14 +153,31 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                         context=". ".join([*headings, spoken]),
                         terms=frozenset(content_stems(f"{passage.title}. {spoken}")),
                         is_heading=is_heading,
+                        is_item=not is_heading
+                        and (is_marked or ITEM.match(chunk.text, first, stop) is not None),
                         date=date,
                     )
                 )
             if heading := atx_heading(chunk.text[first:stop]):
                 is_title = passage.title.casefold().startswith(heading.casefold())
                 section = "" if is_title or len(heading) > MAX_CHARACTERS else heading
-            before, before_start, below_heading = text, start, is_heading
+            before, before_start, before_end, below_heading = text, start, end, is_heading
     return found
+
+
+def _is_label(text: str, gap: int) -> bool:
+    """Return whether a text is only a date or says too little to stand alone ("No."), and belongs to what follows it.
+
+    Args:
+        text: before a sentence.
+        gap: characters between them.
+    """
+    if gap > 1 or text.endswith(":"):
+        return False
+    if len(words(text)) < _MIN_WORDS:
+        return not (_is_question(text) or text.isupper() or "*" in text)
+    found = located_dates(text)
+    return len(found) == 1 and not words(text[: found[0][1]] + text[found[0][2] :])
 
 
 def _is_question(text: str) -> bool:

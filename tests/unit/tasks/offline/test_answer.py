@@ -8,7 +8,7 @@ import pytest
 from polygraph.records import Chunk
 from polygraph.tasks.offline.answer import answer_with_sentences, kind_gain
 from polygraph.tasks.offline.contact_details import asked_contact_detail
-from polygraph.tasks.offline.sentences import Passage, candidate_sentences
+from polygraph.tasks.offline.sentences import Passage, below_names, candidate_sentences
 from polygraph.testing import hashed_models
 
 
@@ -298,6 +298,118 @@ def test_where_it_is_asked_why_the_reason_behind_a_sentence_is_quoted():
     assert quoted == "Series 32 must not be used. The meter was out of calibration."
     told = "Series 32 must not be used because the meter was broken. The cellar was painted."
     assert "cellar" not in chosen("Why must series 32 not be used?", told).sentences[0].text
+
+
+STEPS = """## Cleaning the lamp
+
+Oil must be warm. Ask the keeper first.
+
+1. Put out the flame.
+2. Cut the wick with the brass shears.
+3. Wipe the glass.
+
+## Stores
+
+Not sold here:
+
+- wicks of cotton
+- blue glass
+
+Ida Marsh keeps the book."""
+
+
+def test_who_asks_how_gets_all_steps_in_their_order():
+    found = chosen("How do I clean the lamp?", STEPS, reranker=Judge("shears")).sentences
+    assert [s.text for s in found] == [
+        "1. Put out the flame. 2. Cut the wick with the brass shears. 3. Wipe the glass."
+    ]
+    assert STEPS[found[0].span.start : found[0].span.end].startswith("1. Put out the flame.\n2. Cut")
+    # So are steps behind the sentence that leads to them.
+    behind = chosen(
+        "How must I treat the oil?", STEPS.replace("keeper", "oil keeper"), reranker=Judge("first.")
+    )
+    assert behind.sentences[0].text.startswith("Ask the oil keeper first. 1. Put out the flame.")
+    assert chosen("Who cuts the wick of the lamp?", STEPS, reranker=Judge("shears")).sentences[0].text == (
+        "Cut the wick with the brass shears."
+    )
+
+
+def test_steps_below_a_heading_that_says_what_is_asked_are_not_refused():
+    found = chosen("How do I clean the lamp?", STEPS, reranker=Judge("nothing")).sentences
+    assert found[0].text.startswith("1. Put out the flame.")
+    assert chosen("How do I paint the lamp?", STEPS, reranker=Judge("nothing")).refused_because
+
+
+def test_who_asks_for_several_things_gets_the_whole_list():
+    found = chosen("Which goods are not sold here?", STEPS, reranker=Judge("blue glass")).sentences
+    assert [s.text for s in found] == ["Not sold here: - wicks of cotton - blue glass"]
+
+
+def test_a_long_list_is_quoted_from_its_first_item():
+    items = "\n".join(f"{n}. Turn screw number {n} of the lamp by a quarter." for n in range(1, 80))
+    text = f"## Opening the lamp\n\n{items}"
+    found = chosen("How do I open the lamp?", text, reranker=Judge("number 3 of")).sentences
+    assert len(found) == 1
+    assert found[0].text.startswith("1. Turn screw number 1 ")
+    assert 1_500 < found[0].span.end - found[0].span.start <= 2_000
+    assert found[0].text.endswith("by a quarter.")
+
+
+def test_the_best_sentence_is_quoted_up_to_the_one_that_holds_what_was_asked():
+    text = "Three people applied for the post of keeper. The board saw Ida Marsh and Tobias Wren."
+    found = chosen("Who applied for the post of keeper?", text, reranker=Judge("applied")).sentences
+    assert [s.text for s in found] == [text]
+    before = "Your number is R-24. Send only the broken lamp of the buoy."
+    found = chosen("What is the number of the broken lamp?", before, reranker=Judge("buoy")).sentences
+    assert [s.text for s in found] == [before]
+    there = "Ida Marsh applied for the post of keeper. The board saw Tobias Wren."
+    found = chosen("Who applied for the post of keeper?", there, reranker=Judge("applied")).sentences
+    assert [s.text for s in found] == ["Ida Marsh applied for the post of keeper."]
+
+
+def test_the_heading_that_holds_the_version_asked_for_is_quoted():
+    text = "## 3.1.2 of May\n\n- Fixed: the lamp went out in a gale from the north.\n\n## 3.1.1\n\n- New: a fog horn."
+    found = chosen("Which version fixed the lamp in a gale?", text, reranker=Judge("north")).sentences
+    assert [s.text for s in found] == ["3.1.2 of May", "Fixed: the lamp went out in a gale from the north."]
+
+
+def test_a_date_or_a_word_before_a_sentence_is_quoted_with_it():
+    text = "9 July 1849. Closed the school for the fever.\n\nDoes the light turn? No. None of the lamps has a motor."
+    found = {c.quoted.text for c in candidate_sentences(passages(text))}
+    assert "9 July 1849. Closed the school for the fever." in found
+    assert "No. None of the lamps has a motor." in found
+
+
+def test_a_code_at_the_head_of_a_document_counts_for_what_stands_below():
+    text = "Report on the outage\n\nIncident: INC-77, closed.\n\n## Cause\n\nA valve of the lamp stuck."
+    found = chosen("What was the cause of INC-77?", text, LIGHT, reranker=Judge("INC-77"))
+    assert found.refused_because == ""
+    (below,) = [c for c in candidate_sentences(passages(text)) if "valve" in c.quoted.text]
+    (named,) = below_names("What was the cause of INC-77?", [below], passages(text))
+    assert named.context.startswith("INC-77. ")
+    assert {"inc", "77"} <= named.terms
+    assert below_names("What was the cause of INC-78?", [below], passages(text)) == [below]
+
+
+def test_a_row_without_the_code_asked_for_does_not_follow_the_row_that_holds_it():
+    rows = "Code: E4; Meaning: fan slow; Do: clean it.\nCode: E5; Meaning: fan tilted; Do: set it upright."
+    found = chosen("What is the meaning of code E4 of the fan?", rows, reranker=Judge("fan", otherwise=4.0))
+    assert [s.text for s in found.sentences] == ["Code: E4; Meaning: fan slow; Do: clean it."]
+
+
+def test_a_further_sentence_must_answer_by_itself():
+    text = "The horn of the light is blown at nine. A new horn was sold to the harbour board of Sallow."
+    both = chosen("When is the horn of the light blown?", text, reranker=Judge("nine", otherwise=4.0))
+    assert len(both.sentences) == 2
+    one = chosen("When is the horn of the light blown?", text, reranker=Judge("nine", otherwise=-0.5))
+    assert len(one.sentences) == 1
+
+
+def test_a_german_noun_that_stands_nowhere_does_not_refuse_and_a_code_does():
+    text = "Der Austritt ist nur zum Ende des Jahres möglich und dem Vorstand mitzuteilen."
+    liked = Judge("mitzuteilen")
+    assert chosen("Wann ist der Austritt zum Jahresende möglich?", text, reranker=liked).sentences
+    assert "MX-9" in chosen("Wann ist der Austritt mit MX-9 möglich?", text, reranker=liked).refused_because
 
 
 def test_the_lines_of_a_wrapped_title_are_no_sentence_of_an_answer():

@@ -398,10 +398,10 @@ def test_a_row_without_the_code_asked_for_does_not_follow_the_row_that_holds_it(
 
 
 def test_a_further_sentence_must_answer_by_itself():
-    text = "The horn of the light is blown at nine. A new horn was sold to the harbour board of Sallow."
-    both = chosen("When is the horn of the light blown?", text, reranker=Judge("nine", otherwise=4.0))
+    text = "The fog horn is blown at nine by Mara Quill. Leeds sold the fog horn to the board of Sallow for little."
+    both = chosen("What of the fog horn?", text, reranker=Judge("little", otherwise=4.0))
     assert len(both.sentences) == 2
-    one = chosen("When is the horn of the light blown?", text, reranker=Judge("nine", otherwise=-0.5))
+    one = chosen("What of the fog horn?", text, reranker=Judge("little", otherwise=-0.1))
     assert len(one.sentences) == 1
 
 

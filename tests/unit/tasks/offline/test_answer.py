@@ -18,12 +18,12 @@ class Judge:
     name = "judge"
     local = True
 
-    def __init__(self, word, *, otherwise=-5.0):
-        self.word, self.otherwise = word, otherwise
+    def __init__(self, word, *, liked=5.0, otherwise=-5.0):
+        self.word, self.liked, self.otherwise = word, liked, otherwise
 
     def score(self, question, texts):
         # The sentence itself comes last; what stands before it is context.
-        return np.array([5.0 if self.word in text[-60:] else self.otherwise for text in texts])
+        return np.array([self.liked if self.word in text[-60:] else self.otherwise for text in texts])
 
 
 def models(reranker=None):
@@ -399,9 +399,9 @@ def test_a_row_without_the_code_asked_for_does_not_follow_the_row_that_holds_it(
 
 def test_a_further_sentence_must_answer_by_itself():
     text = "The fog horn is blown at nine by Mara Quill. Leeds sold the fog horn to the board of Sallow for little."
-    both = chosen("What of the fog horn?", text, reranker=Judge("little", otherwise=4.0))
+    both = chosen("What of the fog horn?", text, reranker=Judge("little", liked=1.0, otherwise=0.1))
     assert len(both.sentences) == 2
-    one = chosen("What of the fog horn?", text, reranker=Judge("little", otherwise=-0.1))
+    one = chosen("What of the fog horn?", text, reranker=Judge("little", liked=1.0, otherwise=-0.1))
     assert len(one.sentences) == 1
 
 

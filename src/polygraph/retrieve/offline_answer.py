@@ -18,7 +18,12 @@ from polygraph.retrieve.graph_statements import (
 from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.answer import answer_with_sentences
-from polygraph.tasks.offline.question_scope import is_global_question, summary_subject
+from polygraph.tasks.offline.question_scope import (
+    is_global_question,
+    refers_back,
+    split_questions,
+    summary_subject,
+)
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import Passage, QuotedSentence
 from polygraph.text.lists import FENCES, in_lines
@@ -84,13 +89,32 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
             return refusal(
                 "no sentence sums up the collection; a question about the whole collection is one for `graphrag-global`"
             )
-        return refusal(selection.refused_because)
+        return _answer_parts(question, passages, models) or refusal(selection.refused_because)
     answer = _quoted(selection.sentences, passages)
     return replace(
         answer,
         text=f"{selection.verdict}: {answer.text}" if selection.verdict else answer.text,
         notes=(selection.note,) if selection.note else (),
     )
+
+
+def _answer_parts(question: str, passages: Sequence[Passage], models: Models) -> CitedText | None:
+    """Answer the parts of a question that asks for two things and that no sentence answers as a whole.
+
+    A part that speaks of the other one ("and what is his number?") cannot be asked alone.
+    """
+    parts = split_questions(question)
+    found: list[QuotedSentence] = []
+    open_parts = []
+    for part in parts if len(parts) > 1 else ():
+        sentences = () if refers_back(part) else answer_with_sentences(part, passages, models).sentences
+        found += [each for each in sentences if all(each.span != other.span for other in found)]
+        if not sentences:
+            open_parts.append(part)
+    if not found:
+        return None
+    notes = tuple(f"no sentence was found that answers “{part}”" for part in open_parts)
+    return replace(_quoted(found, passages), notes=notes)
 
 
 def _about(

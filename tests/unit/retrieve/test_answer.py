@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from polygraph.errors import BadInput, UnusableReply
@@ -202,6 +203,27 @@ def test_a_quoted_list_or_code_keeps_its_lines(tmp_path, write_files):
         f"The keeper of the lamp at Skerry Light needs:\n- oil for a year\n- a wick [{n['Stores']}]",
         f"Trim the lamp of Skerry Light with:\n```sh\nlamp trim \\\n    --wick 3\n```\n[{n['The keeper']}]",
     ]
+
+
+class OneThing:
+    """A reranker for which no sentence answers a question that asks for two things."""
+
+    name = "one thing"
+    local = True
+
+    def score(self, question, texts):
+        asked = "light" if "light" in question else "horn" if "horn" in question else "-"
+        return np.array([3.0 if asked in text and " and " not in question else -3.0 for text in texts])
+
+
+def test_without_a_model_each_part_of_a_question_is_answered_where_the_whole_is_not(retrieval, index):
+    given = replace(hashed_models(), reranker=OneThing())
+    found = answer(QUESTION, retrieval, index, given)
+    assert [c.document for c in found.citations] == ["a.txt", "b.txt"]
+    half = answer("Who built the light and what is their number?", retrieval, index, given)
+    assert [c.document for c in half.citations] == ["a.txt"]
+    assert "no sentence was found that answers “what is their number?”" in half.notes
+    assert answer("Who sold coal and who bought slates?", retrieval, index, given).refused
 
 
 def test_without_a_model_a_question_about_an_unknown_name_is_refused_with_the_name(retrieval, index):

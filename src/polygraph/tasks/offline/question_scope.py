@@ -44,6 +44,13 @@ _SUMMARY = re.compile(
     r"(?:give (?:me |us )?)?(?:a |an )?(?:\w+ )?(?:summary|overview) of)\s+(?P<subject>.+)",
     re.IGNORECASE | re.DOTALL,
 )
+_AND_ASKS = re.compile(
+    r",?\s+(?:and|und)\s+(?=(?:what|who|whom|whose|when|where|which|why|how|was|wer|wo|wann|wie|welche[mnrs]?|warum)\b)",
+    re.IGNORECASE,
+)
+_MIN_QUESTION = 3
+"""Words of a part that is a question of its own."""
+_REFERS = re.compile(r"\b(?:he|she|they|his|her|its|their|him|them|ihr|sein|seine|ihre)\b", re.IGNORECASE)
 _FORMS = {code: re.compile(rf"\b(?:{form})\b", re.IGNORECASE) for code, form in _GLOBAL.items()}
 
 
@@ -62,6 +69,27 @@ def is_global_question(question: str) -> bool:
     if language == "de":
         names = [name for name in names if not _is_german_noun(name, question)]
     return bool(language) and not names
+
+
+def split_questions(question: str) -> list[str]:
+    """Return the parts of a question that asks for two or more things, each as a question; else the question alone.
+
+    Questions are split in English and German.
+
+    >>> split_questions("Who keeps the keys, and where is the office?")
+    ['Who keeps the keys?', 'where is the office?']
+    >>> split_questions("When and where did the ship sink?")
+    ['When and where did the ship sink?']
+    """
+    parts = [part.strip(" ,?") for part in _AND_ASKS.split(question)]
+    if any(len(words(part)) < _MIN_QUESTION for part in parts):
+        return [question]
+    return [f"{part}?" for part in parts] if len(parts) > 1 else [question]
+
+
+def refers_back(question: str) -> bool:
+    """Return whether a question speaks of something that it does not name ("What is his number?")."""
+    return _REFERS.search(question) is not None
 
 
 def subject_words(question: str) -> str:

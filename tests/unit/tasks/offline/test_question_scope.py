@@ -2,7 +2,12 @@
 
 import pytest
 
-from polygraph.tasks.offline.question_scope import is_global_question, subject_words
+from polygraph.tasks.offline.question_scope import (
+    is_global_question,
+    refers_back,
+    split_questions,
+    subject_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,3 +56,21 @@ def test_the_subject_of_a_global_question_has_no_word_of_the_form(question, subj
 
 def test_what_these_are_about_has_no_subject():
     assert subject_words("What are these invoices mostly about?") == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Who keeps the keys and what do they open?", ["Who keeps the keys?", "what do they open?"]),
+        ("Wo ist das Büro, und wann ist es offen?", ["Wo ist das Büro?", "wann ist es offen?"]),
+        ("When and why did it sink?", ["When and why did it sink?"]),
+        ("Who knows Ida and Tobias?", ["Who knows Ida and Tobias?"]),
+    ],
+)
+def test_a_question_for_two_things_has_two_parts(question, parts):
+    assert split_questions(question) == parts
+
+
+def test_a_question_refers_back_by_a_pronoun():
+    assert refers_back("what is their number?")
+    assert not refers_back("what is the number of the office?")

@@ -120,6 +120,14 @@ parent child kid baby lady gentleman sir madam friend dear
 GENERIC_HEADS = frozenset(_GENERIC.split())
 """Nouns that are too generic to be an entity on their own."""
 
+_COUNTING = """
+no none one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen half first second
+third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth last next
+"""
+COUNTING_WORDS = frozenset(_COUNTING.split())
+"""Words that count or number things, which are no names although they begin sentences."""
+
 _ROLES = {
     "ship": "ship schooner steamer steamship brig brigantine barque bark vessel boat trawler lugger tug ferry "
     "yacht frigate sloop ketch cutter lifeboat submarine destroyer cruiser collier",

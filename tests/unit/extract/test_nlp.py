@@ -198,6 +198,16 @@ def test_a_person_by_title_or_speech_is_no_organization():
 
 
 @needs_parser
+def test_a_word_that_counts_is_no_name_at_the_start_of_a_sentence():
+    text = (
+        "Eleven saved. Resolved: Ten votes to four. Seventh, the harbour. Mara Quill lives in Seventh Street."
+    )
+    found = types(read_one(text))
+    assert not {"Eleven", "Ten", "Seventh"} & set(found)
+    assert {"Mara Quill", "Seventh Street"} <= set(found)
+
+
+@needs_parser
 def test_generic_nouns_alone_are_dropped():
     assert not {"time", "man", "face", "way"} & set(
         types(read_one("The man had no time. His face fell by the way."))

@@ -17,7 +17,7 @@ from polygraph.extract.nlp.workers import LocalExecutor, Outcome, Task, extract_
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
 from polygraph.text.language import detect_language, has_capitals
 
-VERSION = 3
+VERSION = 4
 """Incremented whenever the same text would give different rows."""
 
 PARALLEL_CHARS = 350_000

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from polygraph.extract.lexicon import GENERIC_HEADS, MONTHS, TITLES, TYPE_OF_NOUN, WEEKDAYS
+from polygraph.extract.lexicon import COUNTING_WORDS, GENERIC_HEADS, MONTHS, TITLES, TYPE_OF_NOUN, WEEKDAYS
 from polygraph.extract.nlp.capitalized_names import capitalized_spans, occurrences
 from polygraph.extract.nlp.dependency_trees import Sentence
 
@@ -175,7 +175,7 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
         return TokenSpan(first, last, type_, True) if any(c.isdigit() for c in text) else None
     if not any(c.isupper() for c in text) or last - first > 10:
         return None
-    if last - first == 1 and sentence.pos[first] not in _NAMING:
+    if last - first == 1 and (sentence.pos[first] not in _NAMING or _counts(words[first])):
         return None
     while first > 0 and words[first - 1].rstrip(".").lower() in TITLES and words[first - 1][0].isupper():
         first -= 1
@@ -204,10 +204,17 @@ def _trim(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
 def _is_name(sentence: Sentence, first: int, last: int, doubtful: bool) -> bool:
     if last - first == 1:
         pos, word = sentence.pos[first], sentence.words[first]
+        if _counts(word):
+            return False
         if doubtful or first == 0:
             return pos == "PROPN" and len(word) > 1
         return pos in _NAMING and len(word) > 1
     return any(p in ("PROPN", "NOUN", "ADJ") for p in sentence.pos[first:last])
+
+
+def _counts(word: str) -> bool:
+    """Return whether a capitalised word is one that counts: "Ten were saved."; not the abbreviation NO."""
+    return word.lower() in COUNTING_WORDS and word[1:].islower()
 
 
 def _type_by_noun(sentence: Sentence, mention: TokenSpan) -> str:

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygraph.records import Table
-from polygraph.tasks.answers.table_answer.compute import Result, compute
+from polygraph.tasks.answers.table_answer.compute import compute
 from polygraph.tasks.answers.table_answer.reading import may_answer, read_question
+from polygraph.tasks.answers.table_answer.shown import Result
 from polygraph.tasks.answers.table_answer.view import TableView
 from polygraph.tasks.answers.table_answer.words import SYNONYMS, TOKEN
 
@@ -28,6 +29,8 @@ class NamedTable:
     title: str
     """Of the document."""
     table: Table
+    headings: str = ""
+    """Headings above the one that the table stands under, as words that a question may repeat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ def answer_from_tables(question: str, tables: Sequence[NamedTable]) -> TableAnsw
     found: list[tuple[NamedTable, Result]] = []
     for named in tables:
         table = named.table
-        context = f"{named.title} {table.title} {named.document.rpartition('#')[0] or named.document}"
+        context = f"{named.title} {table.title} {named.headings} {named.document.rpartition('#')[0] or named.document}"
         if not may_answer(question, table, f"{context} {' '.join(SYNONYMS)} {' '.join(SYNONYMS.values())}"):
             continue
         view = TableView.of(_name_of(named), context, table.columns, table.rows)

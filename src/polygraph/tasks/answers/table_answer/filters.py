@@ -1,11 +1,18 @@
 """The rows that a question is about: each assignment of its values and bounds to columns of the table."""
 
 import math
+import re
 from dataclasses import dataclass
 from itertools import product
 
 from polygraph.tasks.answers.table_answer.cells import Column, same_unit
-from polygraph.tasks.answers.table_answer.reading import ColumnMention, Condition, Reading
+from polygraph.tasks.answers.table_answer.question import (
+    ColumnMention,
+    Condition,
+    Reading,
+    ValueMention,
+    is_beside,
+)
 from polygraph.tasks.answers.table_answer.view import TableView
 
 _MAX_READINGS = 16
@@ -41,7 +48,7 @@ def row_filters(
         beside = [
             (m, c)
             for m, c in columns
-            if (m.last + 1 == value.first or m.first - 1 == value.last)
+            if (m.first - 1 == value.last or _names_column(reading, table, m, c, value))
             and any(c == each for each, _ in cells)
         ]
         if beside:
@@ -53,10 +60,17 @@ def row_filters(
     options = [[(c, cell) for c, cell in cells if c not in asked_columns] or cells for cells in options]
     if not reading.operators:
         # An attribute of what a row is about: the manager of X is that of the row of X.
-        options = [[(c, cell) for c, cell in cells if c == table.key] or cells for cells in options]
+        options = [
+            [(c, cell) for c, cell in cells if c == table.key]
+            or [(c, cell) for c, cell in cells if c in table.naming]
+            or cells
+            for cells in options
+        ]
     bound_options: list[list[tuple[int, Condition]]] = []
     for condition in reading.conditions:
         fitting = [c for c, column in enumerate(table.columns) if _can_bound(column, condition)]
+        if condition.column >= 0:
+            fitting = [condition.column]
         near = [
             (abs(m.first - condition.at), m, c)
             for m, c in asked
@@ -78,6 +92,15 @@ def row_filters(
     return asked, filters
 
 
+def _names_column(
+    reading: Reading, table: TableView, mention: ColumnMention, column: int, value: ValueMention
+) -> bool:
+    """Return whether a column is said before its value: grade 5, a grade of 5; but not the manager of Petra Holm."""
+    if mention.last + 1 == value.first:
+        return True
+    return table.columns[column].kind == "number" and is_beside(reading, mention.last, value.first)
+
+
 def _can_bound(column: Column, condition: Condition) -> bool:
     if condition.is_date:
         return column.kind == "date"
@@ -88,6 +111,41 @@ def _can_bound(column: Column, condition: Condition) -> bool:
     )
 
 
+def rows_with(table: TableView, column: int, value: str) -> set[int]:
+    """Return the rows that have a value: as their cell, among others in a list, or by a cell that says `all`."""
+    lists = table.lists[column]
+    return {*table.cells[column].get(value, ()), *lists.rows.get(value, ()), *lists.for_all}
+
+
+def is_sure(table: TableView, chosen: RowFilter) -> bool:
+    """Return whether the rows of a filter are clear.
+
+    They are not if a value stands within another cell that is no list ("VX-10 from 2021"), if it is not said whether
+    rows must list one or all of several values, or if numbers of several units are compared with one bound.
+    """
+    for c, value in chosen.values:
+        others = [other for each, other in chosen.values if each == c and other != value]
+        rows = rows_with(table, c, value)
+        if others and table.lists[c].rows and any(rows_with(table, c, other) != rows for other in others):
+            return False
+        if c != table.key and _stands_elsewhere(table, c, value, {value, *others}):
+            return False
+    if not chosen.bounds:
+        return True
+    rows = set(matching_rows(table, RowFilter(chosen.values, ())))
+    return all(table.units.of(c, sorted(rows)) is not None for c, bound in chosen.bounds if not bound.is_date)
+
+
+def _stands_elsewhere(table: TableView, column: int, value: str, named: set[str]) -> bool:
+    """Return whether a value stands in a cell that neither is it, nor lists it, nor is named itself."""
+    pattern = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)")
+    rows = rows_with(table, column, value)
+    return any(
+        value in cell and cell not in named and cells[0] not in rows and pattern.search(cell) is not None
+        for cell, cells in table.cells[column].items()
+    )
+
+
 def matching_rows(table: TableView, chosen: RowFilter) -> list[int]:
     """Return the rows that have one of the values in each column that is named, within the bounds."""
     wanted: dict[int, set[str]] = {}
@@ -95,7 +153,7 @@ def matching_rows(table: TableView, chosen: RowFilter) -> list[int]:
         wanted.setdefault(c, set()).add(cell)
     found = None
     for c, cells in wanted.items():
-        rows = {n for cell in cells for n in table.cells[c].get(cell, ())}
+        rows = set().union(*(rows_with(table, c, cell) for cell in cells))
         found = rows if found is None else found & rows
     if found is None:
         found = set(range(len(table.rows)))
@@ -110,8 +168,16 @@ def filter_text(table: TableView, chosen: RowFilter) -> str:
     parts = []
     wanted: dict[int, list[str]] = {}
     for c, cell in chosen.values:
-        wanted.setdefault(c, []).append(table.columns[c].cells[table.cells[c][cell][0]])
+        wanted.setdefault(c, []).append(value_text(table, c, cell))
     for c, cells in wanted.items():
-        parts.append(f"{table.columns[c].name}: {' or '.join(dict.fromkeys(cells))}")
+        is_listed = any(cell in table.lists[c].rows for each, cell in chosen.values if each == c)
+        also = ", alone or with others" if is_listed else ""
+        parts.append(f"{table.columns[c].name}: {' or '.join(dict.fromkeys(cells))}{also}")
     parts += [f"{table.columns[c].name} {bound.text}" for c, bound in chosen.bounds]
     return "; ".join(parts)
+
+
+def value_text(table: TableView, column: int, value: str) -> str:
+    """Return a value as the table writes it."""
+    rows = table.cells[column].get(value)
+    return table.columns[column].cells[rows[0]] if rows else table.lists[column].texts.get(value, value)

@@ -53,6 +53,20 @@ def test_people_are_the_rows_of_a_table_of_persons(ask: Ask, question: str, answ
     assert ask(question, CREW) == answer
 
 
+def test_persons_are_rows_although_a_column_numbers_them(ask: Ask) -> None:
+    payroll = table_of(
+        "payroll",
+        """
+        employee_no | name    | town | salary_eur
+        7           | Ann Lee | Tarn | 30000
+        8           | Bo Dahl | Oslo | 40000
+        9           | Cy Tow  | Tarn | 50000
+        """,
+    )
+    assert ask("What is the average salary of the employees in Tarn?", payroll) == "40,000 EUR"
+    assert ask("How many employees are in Tarn?", payroll) == "2"
+
+
 def test_people_are_not_the_rows_of_other_tables(ask: Ask) -> None:
     offices = table_of("offices", "Office | Department | Floor\nO1 | People | 2\nO2 | Flight | 3")
     assert ask("How many people are on floor 2?", offices) is None

@@ -41,6 +41,7 @@ def test_a_value_matches_the_cells_that_list_it(ask: Ask, question: str, answer:
         "How many filters are for TR-8 and TR-12?",  # for both, or for either
         "How many filters are red and blue?",
         "How many colours are there?",  # of cells, or of items
+        "What is the total price of filters for TR-8?",  # each may be for all machines of its cell
     ],
 )
 def test_questions_that_need_to_know_which_of_several_values_give_none(ask: Ask, question: str) -> None:
@@ -52,6 +53,14 @@ def test_a_value_inside_another_cell_gives_no_answer(ask: Ask, cell: str) -> Non
     table = table_of("filters", f"code | for | price\nF1 | TR-8 | 4\nF2 | {cell} | 3\nF3 | TR-8 | 9")
     assert ask("What is the total price of filters for TR-8?", table) is None
     assert ask("How many filters are for TR-8?", table) is None
+
+
+def test_a_value_inside_another_cell_does_no_harm_if_other_conditions_exclude_it(ask: Ask) -> None:
+    table = table_of(
+        "crew", "name | job | town\nAnn | Pilot | Tarn\nBo | Senior pilot | Oslo\nCy | Pilot | Oslo"
+    )
+    assert ask("How many pilots work in Tarn?", table) == "1"
+    assert ask("How many pilots work in Oslo?", table) is None
 
 
 def test_only_what_surely_is_a_list_is_split() -> None:

@@ -53,6 +53,16 @@ def test_numbers_of_several_units_are_not_compared_or_added(ask: Ask, question: 
     assert ask(question, BERTHS) is None
 
 
+def test_each_column_of_units_is_about_its_own_numbers(ask: Ask) -> None:
+    larder = table_of(
+        "larder", "Food | Amount | Unit | Price | Currency\nRye | 40 | kg | 30 | EUR\nOil | 9 | l | 54 | EUR"
+    )
+    assert ask("What is the amount of rye?", larder) == "Amount: 40 kg"
+    assert ask("Which food has the highest price?", larder) == "Oil (Price: 54 EUR)"
+    assert ask("Which food has the highest amount?", larder) is None
+    assert ask("How many kg of rye are in the larder?", larder) is None
+
+
 def test_the_unit_of_a_header_is_shown_with_computed_numbers(ask: Ask) -> None:
     stones = table_of("stones", "Stone | Weight (kg) | value_usd\nA | 1.5 | 20\nB | 2.25 | 25")
     assert ask("What is the average weight of the stones?", stones) == "1.88 kg"

@@ -74,3 +74,7 @@ def test_a_title_with_one_model_is_not_about_another(ask: Ask) -> None:
     guide = table_of("ZR-40 guide", "Code | Meaning\nH1 | Door open\nH2 | Lid sensor")
     assert ask("What does H1 mean on the ZR-40?", guide) == "Meaning: Door open"
     assert ask("What does H1 mean on the ZR-50?", guide) is None
+    of_series = table_of(
+        "ZR-40 guide", "Code | Meaning\nH1 | Door open\nH2 | Lid sensor", headings="ZR series"
+    )
+    assert ask("What does H1 mean on the ZR-50?", of_series) is None

@@ -105,6 +105,8 @@ def _aggregate(
     unit = table.units.of(c, counted)
     if not counted or unit is None:
         return None
+    if name == "sum" and any(cell in table.lists[c].rows for c, cell in chosen.values):
+        return None  # an amount may be for all that the cell lists
     total = math.fsum(value.value for n in counted if (value := column.values[n]) is not None)
     result = total if name == "sum" else total / len(counted)
     text = filter_text(table, chosen)

@@ -120,43 +120,53 @@ def rows_with(table: TableView, column: int, value: str) -> set[int]:
 def is_sure(table: TableView, chosen: RowFilter) -> bool:
     """Return whether the rows of a filter are clear.
 
-    They are not if a value stands within another cell that is no list ("VX-10 from 2021"), if it is not said whether
-    rows must list one or all of several values, or if numbers of several units are compared with one bound.
+    They are not if it could have more rows, with a value inside a cell that is no list ("VX-10 from 2021"); if it is
+    not said whether rows must list one or all of several values; or if numbers of several units are compared with one
+    bound.
     """
     for c, value in chosen.values:
         others = [other for each, other in chosen.values if each == c and other != value]
         rows = rows_with(table, c, value)
         if others and table.lists[c].rows and any(rows_with(table, c, other) != rows for other in others):
             return False
-        if c != table.key and _stands_elsewhere(table, c, value, {value, *others}):
-            return False
+    if matching_rows(table, chosen) != matching_rows(table, chosen, with_doubtful=True):
+        return False
     if not chosen.bounds:
         return True
-    rows = set(matching_rows(table, RowFilter(chosen.values, ())))
-    return all(table.units.of(c, sorted(rows)) is not None for c, bound in chosen.bounds if not bound.is_date)
+    unbounded = matching_rows(table, RowFilter(chosen.values, ()))
+    return all(table.units.of(c, unbounded) is not None for c, bound in chosen.bounds if not bound.is_date)
 
 
-def _stands_elsewhere(table: TableView, column: int, value: str, named: set[str]) -> bool:
-    """Return whether a value stands in a cell that neither is it, nor lists it, nor is named itself."""
-    pattern = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)")
-    rows = rows_with(table, column, value)
-    return any(
-        value in cell and cell not in named and cells[0] not in rows and pattern.search(cell) is not None
-        for cell, cells in table.cells[column].items()
-    )
+def _doubtful_rows(table: TableView, column: int, values: set[str]) -> set[int]:
+    """Return the rows whose cell has one of some values within it, but neither is one nor lists one."""
+    if column == table.key:
+        return set()
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, values))})(?!\w)")
+    return {
+        n
+        for cell, rows in table.cells[column].items()
+        if cell not in values and pattern.search(cell) is not None
+        for n in rows
+    }
 
 
-def matching_rows(table: TableView, chosen: RowFilter) -> list[int]:
-    """Return the rows that have one of the values in each column that is named, within the bounds."""
+def matching_rows(table: TableView, chosen: RowFilter, *, with_doubtful: bool = False) -> list[int]:
+    """Return the rows that have one of the values in each column that is named, within the bounds.
+
+    Args:
+        table: the table.
+        chosen: values and bounds.
+        with_doubtful: whether a value may also stand anywhere within a cell.
+    """
     wanted: dict[int, set[str]] = {}
     for c, cell in chosen.values:
         wanted.setdefault(c, set()).add(cell)
-    found = None
+    found = set(range(len(table.rows)))
     for c, cells in wanted.items():
-        rows = set().union(*(rows_with(table, c, cell) for cell in cells))
-        found = rows if found is None else found & rows
-    if found is None:
-        found = set(range(len(table.rows)))
+        found &= set().union(
+            *(rows_with(table, c, cell) for cell in cells),
+            _doubtful_rows(table, c, cells) if with_doubtful else (),
+        )
     for c, bound in chosen.bounds:
         values = table.columns[c].values
         found = {n for n in found if (v := values[n]) is not None and bound.low <= v.value <= bound.high}

@@ -90,8 +90,8 @@ def count_rows(
     phrase = next(text for n, name, text in reading.operators if name == "count")
     following = at + len(phrase.split())
     mention = next(((m, c) for m, c in asked if m.first >= following), None)
-    noun = next((n for n in reading.row_nouns if n >= following), None)
     in_values = {n for value in reading.values for n in range(value.first, value.last + 1)}
+    noun = next((n for n in reading.row_nouns if n >= following and n not in in_values), None)
     if noun is not None and not all(
         n in in_values or n in reading.row_nouns or reading.tokens[n].text in DETERMINERS
         for n in range(following, noun)
@@ -106,9 +106,11 @@ def count_rows(
         column = table.columns[mention[1]]
         if len({c for _, c in asked}) > 1:
             return None
-        if column.kind == "number" or _has_amounts(column) or any(c == table.key for c, _ in chosen.values):
+        of_one_row = any(c == table.key for c, _ in chosen.values)
+        if column.kind == "number" or _has_amounts(column) or of_one_row:
             # How many seats does the course have: the cell of one row, or nothing if there are several.
-            return look_up(reading, table, asked, chosen, rows) if len(rows) == 1 else None
+            is_amount = any(re.search(r"\d", cell) for cell in column.cells)
+            return look_up(reading, table, asked, chosen, rows) if len(rows) == 1 and is_amount else None
         if table.lists[mention[1]].rows:
             return None  # several values in one cell
         cells = {cell.casefold() for n in rows if (cell := column.cells[n])}

@@ -214,6 +214,8 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
         word = SYNONYMS.get(token.text, token.text)
         if not free[n] or word in LIGHT or word in STOP_WORDS or not word.isalpha():
             continue
+        if table.of_persons and word in PERSONS:
+            continue  # the rows, rather than their employee_id
         found = tuple(
             c for c, words in enumerate(table.name_words) if any(_alike(stem(word), each) for each in words)
         )

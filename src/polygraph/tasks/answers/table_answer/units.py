@@ -13,7 +13,7 @@ _WRITTEN = _CURRENCIES | word_set("""
     % ‰ g kg mg t lb oz km m cm mm µm nm in ft mi l ml cl dl hl gal m² m³ cm² cm³ km² m2 m3 ha kw w mw gw kwh mwh gwh
     wh j kj mj v kv mv a ma ah va kva hz khz mhz ghz bar mbar psi pa kpa hpa mpa °c °f c k n kn db db(a) rpm h hr hrs
     min s sec ms µs d day days week weeks month months year years hour hours minutes seconds kb mb gb tb bytes px pt pcs
-    pieces stück persons people tonnes litres liters metres meters miles
+    pieces stück k€ t€ m€ keur teur meur persons people tonnes litres liters metres meters miles
     """)
 """Units as headers and cells write them, case-folded."""
 _UNIT_COLUMN = word_set(
@@ -84,17 +84,20 @@ class Units:
             return own
         if column.kind != "number":
             return ""
-        found = ""
         for u, measured in self._of.items():
-            units = {self._columns[u].cells[n] for n in rows if column.values[n] is not None}
-            is_currency = all(unit.casefold() in _CURRENCIES for unit in units)
             if c in measured:
-                if len(units) > 1:
-                    return None
-                found = next(iter(units), "")
-            elif len(units) > 1 and not (is_currency and self._counts[c]):
+                units = self._units(u, c, rows)
+                return None if len(units) > 1 else next(iter(units), "")
+        for u in self._of:
+            units = self._units(u, c, rows)
+            is_currency = all(unit.casefold() in _CURRENCIES for unit in units)
+            if len(units) > 1 and not (is_currency and self._counts[c]):
                 return None
-        return found
+        return ""
+
+    def _units(self, u: int, c: int, rows: Sequence[int]) -> set[str]:
+        """Return what a column of units says of the numbers of a column in some rows."""
+        return {self._columns[u].cells[n] for n in rows if self._columns[c].values[n] is not None}
 
     def beside(self, c: int, row: int) -> str:
         """Return the unit that a column of units gives the number of a row; empty if there is none."""

@@ -42,6 +42,7 @@ QUANTITY = frozenset(
 )
 """Names of columns that count things, so that rows do not."""
 _SERIES = re.compile(r"(?<![\w-])[A-Z]{2,5}(?![\w-]| \d)")
+_MODEL = re.compile(r"(?<![\w-])([A-Z]{2,5})[- ]?\d")
 _WORDS = re.compile(r"[^\W_]+")
 
 
@@ -68,7 +69,7 @@ class TableView:
     """Values that cells list, for each column."""
     units: Units = field(init=False)
     series: frozenset[str] = frozenset()
-    """Names of series in the title, such as `KX`, case-folded."""
+    """Names of series in the title, such as `KX`, case-folded; not those of which it names one model."""
     description: int = -1
     """The column that says what the code of a row stands for; -1 if there is none."""
     naming: frozenset[int] = frozenset()
@@ -103,7 +104,8 @@ class TableView:
         # Beside a number of the row, its name is what people call it by.
         key = next((c for c in keys if columns[c].name.casefold() in _NAMES), keys[0] if keys else -1)
         view = cls(title, columns, kept, title_stems, frozenset(map(singular, plain_words(context))), key)
-        view.series = frozenset(name.casefold() for name in _SERIES.findall(context))
+        one_model = set(_MODEL.findall(context))
+        view.series = frozenset(n.casefold() for n in _SERIES.findall(context) if n not in one_model)
         for c, column in enumerate(columns):
             view.name_words.append(name_stems(column.name))
             view.full_words.append([stem(SYNONYMS.get(word, word)) for word in plain_words(column.name)])

@@ -63,6 +63,28 @@ def test_each_column_of_units_is_about_its_own_numbers(ask: Ask) -> None:
     assert ask("How many kg of rye are in the larder?", larder) is None
 
 
+def test_a_unit_of_a_company_is_no_unit_of_numbers(ask: Ask) -> None:
+    heads = table_of(
+        "heads", "Team | Business unit | Headcount\nRed | Sales | 4\nTeal | Legal | 9\nRose | Sales | 2"
+    )
+    assert ask("Which team has the highest headcount?", heads) == "Teal (Headcount: 9)"
+
+
+def test_a_price_may_have_a_currency_and_a_unit(ask: Ask) -> None:
+    shop = table_of(
+        "Preise",
+        """
+        Ware  | Preis | Währung | Einheit   | Bestand
+        Nagel | 4,50  | EUR     | 100 Stück | 40
+        Bolzen| 3,20  | EUR     | 100 Stück | 0
+        Zange | 12,00 | EUR     | Stück     | 7
+        """,
+    )
+    assert ask("What is the Preis of Nagel?", shop) == "Preis: 4,50 EUR"
+    assert ask("What is the Bestand of Nagel?", shop) == "Bestand: 40"
+    assert ask("Which Ware has the highest Preis?", shop) is None
+
+
 def test_the_unit_of_a_header_is_shown_with_computed_numbers(ask: Ask) -> None:
     stones = table_of("stones", "Stone | Weight (kg) | value_usd\nA | 1.5 | 20\nB | 2.25 | 25")
     assert ask("What is the average weight of the stones?", stones) == "1.88 kg"

@@ -1,7 +1,7 @@
 """Units of the numbers of a column: in its cells, at the end of its header, or in a column beside it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from polygraph.tasks.answers.table_answer.cells import Column
 from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS, word_set
@@ -62,17 +62,27 @@ class Units:
         self._columns = columns
         self._counts = counts
         words = [re.findall(r"[^\W_]+", UNIT_NOTE.sub(" ", column.name.casefold())) for column in columns]
-        self._of: dict[int, list[int]] = {}
-        for u, column in enumerate(columns):
-            if u != key and column.kind == "text" and (names := _names_units(words[u])) is not None:
-                self._of[u] = self._measured(u, words, names)
+        names = {
+            u: of
+            for u, column in enumerate(columns)
+            if u != key and column.kind == "text" and (of := _names_units(words[u])) is not None
+        }
+        # A business unit is no unit, unless numbers of a business stand in the table.
+        found = {u: self._measured(u, words, names) for u in names}
+        self._of = {u: measured for u, measured in found.items() if measured or not names[u]}
 
-    def _measured(self, u: int, words: Sequence[Sequence[str]], names: Sequence[str]) -> list[int]:
+    def _measured(
+        self, u: int, words: Sequence[Sequence[str]], names: Mapping[int, Sequence[str]]
+    ) -> list[int]:
         """Return the columns of numbers that a column of units belongs to: beside it, or with a word in common."""
         numbers = [c for c, column in enumerate(self._columns) if column.kind == "number"]
-        beside = next((c for c in (u - 1, u + 1) if c in numbers), None)
-        wanted = set(names) or (set(words[beside]) if beside is not None else set())
-        return [c for c in numbers if (c == beside and not names) or wanted & set(words[c])]
+        if names[u]:
+            return [c for c in numbers if set(names[u]) & set(words[c])]
+        left = u - 1
+        while left in names:  # a price with a currency and a unit
+            left -= 1
+        beside = next((c for c in (left, u + 1) if c in numbers), None)
+        return [] if beside is None else [c for c in numbers if set(words[beside]) & set(words[c])]
 
     def of(self, c: int, rows: Sequence[int]) -> str | None:
         """Return the unit of the numbers of a column in some rows, empty if there is none.
@@ -84,10 +94,8 @@ class Units:
             return own
         if column.kind != "number":
             return ""
-        for u, measured in self._of.items():
-            if c in measured:
-                units = self._units(u, c, rows)
-                return None if len(units) > 1 else next(iter(units), "")
+        if beside := [self._units(u, c, rows) for u, measured in self._of.items() if c in measured]:
+            return None if any(len(units) > 1 for units in beside) else next(iter(beside[0]), "")
         for u in self._of:
             units = self._units(u, c, rows)
             is_currency = all(unit.casefold() in _CURRENCIES for unit in units)

@@ -70,6 +70,8 @@ def test_persons_are_rows_although_a_column_numbers_them(ask: Ask) -> None:
 def test_people_are_not_the_rows_of_other_tables(ask: Ask) -> None:
     offices = table_of("offices", "Office | Department | Floor\nO1 | People | 2\nO2 | Flight | 3")
     assert ask("How many people are on floor 2?", offices) is None
+    contacts = table_of("Check list", "Topic | Tarn\nKeys | Ida\nBadge | Jon", heading="People")
+    assert ask("How many people are there?", contacts) is None
     levels = table_of(
         "flight/escalation", "Step | Person | When\n1 | the other crew | at once\n2 | Per Lund | later"
     )
@@ -97,6 +99,12 @@ def test_a_noun_that_shares_a_stem_with_the_title_is_not_what_rows_are(ask: Ask)
     versions = table_of("Engineering", "Version | Radio\nv1 | LoRa\nv2 | BLE")
     assert ask("How many engineers are there?", versions) is None
     assert ask("How many versions are there?", versions) == "2"
+
+
+def test_a_part_of_a_book_has_no_parts(ask: Ask) -> None:
+    manual = table_of("Manual, Part 2", "Accessory | Fits\nHose | TR-8\nRack | TR-9")
+    assert ask("How many parts are there?", manual) is None
+    assert ask("Which parts fit TR-8?", manual) is None
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,11 @@ def test_a_value_inside_another_cell_does_no_harm_if_other_conditions_exclude_it
     assert ask("How many pilots work in Oslo?", table) is None
 
 
+def test_all_means_every_value_only_beside_lists(ask: Ask) -> None:
+    rest = table_of("rest", "Region | Transfer\nNorth | 4 days\nSouth | all\nIsles | 2 days")
+    assert ask("Which regions have a transfer 4 days?", rest) is None
+
+
 def test_only_what_surely_is_a_list_is_split() -> None:
     def items(*cells: str) -> set[str]:
         return set(read_lists({cell.casefold(): [n] for n, cell in enumerate(cells)}, cells).rows)

@@ -16,7 +16,7 @@ _BOUND = re.compile(
     rf"(?:(?P<gt>\b(?:more|greater|higher|larger|heavier|longer) than|\bover|\babove|\bexceed(?:s|ing)?)|"
     rf"(?P<ge>\bat least)|(?P<lt>\b(?:less|fewer|lower|smaller|lighter|shorter) than|\bunder|\bbelow)|"
     rf"(?P<le>\bat most|\bup to))\s+{_AMOUNT}(?!\w)|"
-    rf"\b{_AMOUNT.replace('<x>', '<y>')} or (?:(?P<ge_after>more|above|over|higher|greater|longer)|"
+    rf"(?<![\w.,-]){_AMOUNT.replace('<x>', '<y>')} or (?:(?P<ge_after>more|above|over|higher|greater|longer)|"
     r"(?P<le_after>less|fewer|below|under|lower|shorter))\b",
     re.IGNORECASE,
 )

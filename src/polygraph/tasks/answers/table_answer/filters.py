@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from polygraph.tasks.answers.table_answer.cells import Column, same_unit
+from polygraph.tasks.answers.table_answer.lists import EVERY_VALUE
 from polygraph.tasks.answers.table_answer.question import (
     ColumnMention,
     Condition,
@@ -138,14 +139,14 @@ def is_sure(table: TableView, chosen: RowFilter) -> bool:
 
 
 def _doubtful_rows(table: TableView, column: int, values: set[str]) -> set[int]:
-    """Return the rows whose cell has one of some values within it, but neither is one nor lists one."""
+    """Return the rows whose cell has one of some values within it, or may mean it by `all`."""
     if column == table.key:
         return set()
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, values))})(?!\w)")
     return {
         n
         for cell, rows in table.cells[column].items()
-        if cell not in values and pattern.search(cell) is not None
+        if cell not in values and (cell in EVERY_VALUE or pattern.search(cell) is not None)
         for n in rows
     }
 

@@ -14,9 +14,10 @@ _SEPARATOR = re.compile(
 _JOINS_NAMES = re.compile(r"\s(?:and|or|und|oder|et|y|&|\+)\s")
 """What also stands within the name of one thing."""
 _CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])[\w.-]+")
-_EVERY_VALUE = frozenset(
+EVERY_VALUE = frozenset(
     ("all", "any", "every", "alle", "tous", "toutes", "todos", "todas", "wszystkie", "tutti")
 )
+"""Cells that say that every value is meant, in a column that lists values elsewhere."""
 _MAX_WORDS = 4
 """Words of an item; what is longer is a sentence."""
 
@@ -46,14 +47,14 @@ def read_lists(cells: Mapping[str, Sequence[int]], texts: Sequence[str]) -> Colu
         written = [" ".join(item.split()) for item in _SEPARATOR.split(texts[rows[0]].strip())]
         if len(written) > 1:
             split[cell] = {item.casefold(): item for item in written}
-        if cell in _EVERY_VALUE:
-            found.for_all.extend(rows)
     n_cells = Counter(item for cell in cells for item in split.get(cell, (cell,)))
     for cell, items in split.items():
         if _is_list(cell, list(items), cells, n_cells):
             found.texts |= items
             for item in items:
                 found.rows.setdefault(item, []).extend(cells[cell])
+    if found.rows:
+        found.for_all.extend(n for cell in EVERY_VALUE for n in cells.get(cell, ()))
     return found
 
 

@@ -13,7 +13,7 @@ from polygraph.tasks.answers.table_answer.shown import (
     replacement,
 )
 from polygraph.tasks.answers.table_answer.view import QUANTITY, TableView, plain_words, singular
-from polygraph.tasks.answers.table_answer.words import ADJECTIVES, COUNTED, LIGHT
+from polygraph.tasks.answers.table_answer.words import ADJECTIVES, COUNTED, LIGHT, PERSONS
 from polygraph.text.prose import join_list
 from polygraph.text.words import stem
 
@@ -40,7 +40,7 @@ def look_up(
             targets = list(by_adjective)
         elif "when" in words and len(dates) == 1:
             targets = dates
-        elif table.key >= 0 and table.key not in used and _asks_for_rows(reading):
+        elif table.key >= 0 and table.key not in used and _asks_for_rows(reading, table):
             targets = [table.key]
     targets = [c for c in targets if c not in used]
     if not targets or ("how" in words and not reading.adjectives and not {"much", "many"} & words):
@@ -58,10 +58,10 @@ def look_up(
     return Result("; ".join(shown), f"looked up with {filter_text(table, chosen)}", tuple(rows), len(rows))
 
 
-def _asks_for_rows(reading: Reading) -> bool:
+def _asks_for_rows(reading: Reading, table: TableView) -> bool:
     """Return whether a question asks for the names of rows: which orders, but not *what is the set value*."""
     words = [token.text for token in reading.tokens]
-    if not reading.row_nouns:
+    if not any(table.of_persons or words[n] not in PERSONS for n in reading.row_nouns):
         return False
     if {"which", "list", "who"} & set(words) or words[:2] == ["what", "are"]:
         return True
@@ -136,6 +136,8 @@ def _says_what_rows_are(reading: Reading, table: TableView, noun: int) -> bool:
     while noun + 1 in reading.row_nouns:
         noun += 1
     token = reading.tokens[noun]
+    if token.text in PERSONS:
+        return table.of_persons
     in_key = table.key >= 0 and token.stem in table.name_words[table.key]
     return in_key or token.text in COUNTED or {*map(singular, plain_words(token.text))} <= table.title_words
 

@@ -42,6 +42,12 @@ QUANTITY = frozenset(
 )
 """Names of columns that count things, so that rows do not."""
 _SERIES = re.compile(r"(?<![\w-])[A-Z]{2,5}(?![\w-]| \d)")
+_PLACE_IN_BOOK = re.compile(
+    r"(?<![^\W_])(?:parts?|chapter|section|annex|appendix|volume|table|figure|teil|kapitel|band|anhang|tabelle)"
+    r"[ _-]?(?:\d+|[IVX]+)(?![^\W_])",
+    re.IGNORECASE,
+)
+"""Words of a title that name a place in it: *Part 2* has no parts."""
 _MODEL = re.compile(r"(?<![\w-])([A-Z]{2,5})[- ]?\d")
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -91,6 +97,7 @@ class TableView:
         """
         kept = [n for n, row in enumerate(rows) if not _is_total(row)]
         columns = [read_column(name, [rows[n][c] for n in kept]) for c, name in enumerate(names)]
+        context = _PLACE_IN_BOOK.sub(" ", context)
         title_stems = frozenset(map(stem, plain_words(context)))
         if columns and _numbers_rows(columns[0], title_stems):
             columns[0] = replace(columns[0], kind="code")

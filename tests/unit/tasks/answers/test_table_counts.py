@@ -93,6 +93,7 @@ def test_a_counted_noun_is_no_filter_if_it_may_mean_something_else(ask: Ask, que
 def test_the_plural_of_a_cell_may_be_counted(ask: Ask) -> None:
     assert ask("How many printers are in Tarn?", ASSETS) == "2"
     assert ask("How many sales are in Tarn?", ASSETS) is None
+    assert ask("How many are in Tarn?", ASSETS) == "3"
 
 
 def test_a_noun_that_shares_a_stem_with_the_title_is_not_what_rows_are(ask: Ask) -> None:
@@ -105,6 +106,8 @@ def test_a_part_of_a_book_has_no_parts(ask: Ask) -> None:
     manual = table_of("Manual, Part 2", "Accessory | Fits\nHose | TR-8\nRack | TR-9")
     assert ask("How many parts are there?", manual) is None
     assert ask("Which parts fit TR-8?", manual) is None
+    catalogue = table_of("parts 2024", "Code | Fits\nHose | TR-8\nRack | TR-9")
+    assert ask("How many parts are there?", catalogue) == "2"
 
 
 @pytest.mark.parametrize(

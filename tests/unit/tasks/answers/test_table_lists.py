@@ -75,6 +75,8 @@ def test_only_what_surely_is_a_list_is_split() -> None:
     assert items("TR-8 / TR-9") == {"tr-8", "tr-9"}
     assert items("red, blue", "blue", "red; green", "green") == {"red", "blue", "green"}
     assert items("red\nblue", "blue", "red") == {"red", "blue"}
+    assert items("red and blue", "blue", "red") == {"red", "blue"}
+    assert items("Sales and Marketing", "Sales", "Marketing") == set()
     assert items("Smith and Sons", "Smith") == set()
     assert items("Brown and Sons", "Smith and Sons", "Smith") == set()
     assert items("London, Ontario", "London") == set()

@@ -49,7 +49,7 @@ def read_lists(cells: Mapping[str, Sequence[int]], texts: Sequence[str]) -> Colu
             split[cell] = {item.casefold(): item for item in written}
     n_cells = Counter(item for cell in cells for item in split.get(cell, (cell,)))
     for cell, items in split.items():
-        if _is_list(cell, list(items), cells, n_cells):
+        if _is_list(cell, items, cells, n_cells):
             found.texts |= items
             for item in items:
                 found.rows.setdefault(item, []).extend(cells[cell])
@@ -59,11 +59,14 @@ def read_lists(cells: Mapping[str, Sequence[int]], texts: Sequence[str]) -> Colu
 
 
 def _is_list(
-    cell: str, items: Sequence[str], cells: Mapping[str, Sequence[int]], n_cells: Counter[str]
+    cell: str, items: Mapping[str, str], cells: Mapping[str, Sequence[int]], n_cells: Counter[str]
 ) -> bool:
     """Return whether a cell surely lists its items: all are codes, or the column has them elsewhere too."""
     if not all(items) or any(item.isdigit() or len(item.split()) > _MAX_WORDS for item in items):
         return False
-    if all(_CODE.fullmatch(item) for item in items) or all(item in cells for item in items):
+    if all(_CODE.fullmatch(item) for item in items):
         return True
-    return not _JOINS_NAMES.search(cell) and all(n_cells[item] > 1 for item in items)
+    if _JOINS_NAMES.search(cell):
+        # Sales and Marketing may be a department beside Sales and Marketing.
+        return all(item in cells and written.islower() for item, written in items.items())
+    return all(n_cells[item] > 1 for item in items)

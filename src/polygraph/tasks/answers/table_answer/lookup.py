@@ -126,7 +126,10 @@ def count_rows(
         # How many laptops: rows count only if no column counts.
         named = [v for v in reading.values if v.first >= following]
         counts = any(QUANTITY & set(words) for words in table.name_words)
-        if not named or counts or table.key < 0 or not _names_one_row(reading, named[0]):
+        if not named or counts or table.key < 0:
+            return None
+        is_counted = all(token.text in DETERMINERS for token in reading.tokens[following : named[0].first])
+        if is_counted and not _names_one_row(reading, named[0]):
             return None
     return Result(f"{len(rows)}", how, tuple(rows), len(rows))
 

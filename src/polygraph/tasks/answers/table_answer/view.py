@@ -43,8 +43,8 @@ QUANTITY = frozenset(
 """Names of columns that count things, so that rows do not."""
 _SERIES = re.compile(r"(?<![\w-])[A-Z]{2,5}(?![\w-]| \d)")
 _PLACE_IN_BOOK = re.compile(
-    r"(?<![^\W_])(?:parts?|chapter|section|annex|appendix|volume|table|figure|teil|kapitel|band|anhang|tabelle)"
-    r"[ _-]?(?:\d+|[IVX]+)(?![^\W_])",
+    r"(?<![^\W_])(?:part|chapter|section|annex|appendix|volume|table|figure|teil|kapitel|band|anhang|tabelle)"
+    r"[ _-]?(?:\d{1,2}|[IVX]+)(?![^\W_])",
     re.IGNORECASE,
 )
 """Words of a title that name a place in it: *Part 2* has no parts."""

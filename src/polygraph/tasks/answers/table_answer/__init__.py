@@ -4,8 +4,8 @@ A question is answered only if every word of it is a column, a value, a word of 
 content, and if all ways to read it lead to one result. Otherwise there is no answer, so that nothing is guessed:
 docs/design/extractive-answers.md.
 
-- `view`: a table as questions see it; `cells`, `lists`, `units`: its cells as numbers and dates, as lists of values, and
-  their units.
+- `view`: a table as questions see it; `cells`, `lists`, `units`: its cells as numbers and dates, as lists of values,
+  and their units.
 - `reading`: what each word of a question (`question`) is to the table; `conditions`: the bounds that it sets; `words`:
   operators and words without content.
 - `filters`: the rows that the question is about.

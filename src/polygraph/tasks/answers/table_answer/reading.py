@@ -253,11 +253,15 @@ def _find_row_nouns(reading: Reading, table: TableView, free: list[bool]) -> Non
 
 def _is_of_series(reading: Reading, table: TableView, n: int) -> bool:
     """Return whether a word is a model of the one series that the title names: on the KX-210, below *KX series*."""
-    before = [token.text for token in reading.tokens[max(0, n - 2) : n]]
-    before = before[:-1] if before[-1:] in (["the"], ["a"], ["an"], ["our"], ["my"]) else before
+    before = n - 1
+    while before >= 0 and (
+        reading.tokens[before].text in ("the", "a", "an", "our", "my")
+        or reading.tokens[before].stem in table.title_stems
+    ):
+        before -= 1
     parts = plain_words(reading.tokens[n].text)
     is_model = len(parts) > 1 and parts[0] in table.series and parts[1][0].isdigit()
-    return is_model and bool({"on", "of", "for", "in", "with"}.intersection(before[-1:]))
+    return is_model and before >= 0 and reading.tokens[before].text in ("on", "of", "for", "in", "with")
 
 
 def _find_partial_values(reading: Reading, table: TableView, free: list[bool]) -> None:

@@ -78,7 +78,7 @@ def may_answer(question: str, table: Table, context: str) -> bool:
     for token in tokens(question):
         word = token.text
         is_free = word in passing or word in BOUND_WORDS or word in MONTHS or word[0].isdigit()
-        word = word if word.isalpha() else plain_words(word)[0]  # KX-210 may be one of the KX series
+        word = word if word.isalpha() else plain_words(word)[0]  # ZR-50 may be one of the ZR series
         if not is_free and word[: max(3, len(word) - 3)] not in text:
             return False
     return True
@@ -252,7 +252,7 @@ def _find_row_nouns(reading: Reading, table: TableView, free: list[bool]) -> Non
 
 
 def _is_of_series(reading: Reading, table: TableView, n: int) -> bool:
-    """Return whether a word is a model of the one series that the title names: on the KX-210, below *KX series*."""
+    """Return whether a word is a model of the one series that the title names: on the ZR-50, below *ZR series*."""
     before = n - 1
     while before >= 0 and (
         reading.tokens[before].text in ("the", "a", "an", "our", "my")

@@ -75,7 +75,7 @@ class TableView:
     """Values that cells list, for each column."""
     units: Units = field(init=False)
     series: frozenset[str] = frozenset()
-    """Names of series in the title, such as `KX`, case-folded; not those of which it names one model."""
+    """Names of series in the title, such as `ZR`, case-folded; not those of which it names one model."""
     description: int = -1
     """The column that says what the code of a row stands for; -1 if there is none."""
     naming: frozenset[int] = frozenset()

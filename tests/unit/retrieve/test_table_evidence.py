@@ -2,10 +2,22 @@
 
 import pytest
 
+CODES = """# Lamp service
+
+## Lanterns ZR
+
+### Fault codes
+
+| Code | Meaning |
+|---|---|
+| H1 | Wick burnt down |
+| H2 | Vent closed (ZR-40) |
+"""
 ROWS = "\n".join(f"L-{n:03},{('North', 'South')[n % 2]},{n % 7}" for n in range(200))
 FILES = {
     "lamps.csv": f"Lamp,Tower,Wicks\n{ROWS}\n",
     "log.txt": "The North tower has old lamps. Nobody counts the wicks of the lamps.",
+    "service.md": CODES,
 }
 
 
@@ -28,6 +40,13 @@ def test_a_row_is_cited_wherever_it_stands_in_a_long_table(ask):
     answer = ask("How many wicks does the lamp L-199 have?")
     assert answer.text.startswith("Wicks: 3.")
     assert answer.citations[0].quote == "Lamp: L-199; Tower: South; Wicks: 3."
+
+
+def test_the_headings_above_a_table_may_be_repeated(ask):
+    assert ask("What does fault code H1 mean on the lantern ZR-50?").text.startswith(
+        "Meaning: Wick burnt down."
+    )
+    assert not ask("What does fault code H2 mean on the ZR-50?").text.startswith("Meaning:")
 
 
 def test_a_question_that_no_table_answers_gets_sentences(ask):

@@ -39,7 +39,7 @@ TABLES = [named("orders-2024", ORDERS), named("staff", STAFF)]
         ("How many orders are open?", "1"),
         ("What is the total quantity of MX-110 ordered?", "7"),
         ("What is the total quantity of all orders?", "16"),
-        ("What is the average unit price of MX-110?", "960"),
+        ("What is the average unit price of MX-110?", "960 EUR"),
         ("Which order has the highest quantity?", "order_id: SO-1001 (quantity: 6)"),
         ("When was order SO-1004 placed?", "order_date: 2024-06-21"),
         ("How many orders have a quantity over 4?", "2"),

@@ -4,18 +4,22 @@ A question is answered only if every word of it is a column, a value, a word of 
 content, and if all ways to read it lead to one result. Otherwise there is no answer, so that nothing is guessed:
 docs/design/extractive-answers.md.
 
-- `view`: a table as questions see it; `cells`: its cells as numbers and dates.
-- `reading`: what each word of a question is to the table; `words`: operators and words without content.
+- `view`: a table as questions see it; `cells`, `lists`, `units`: its cells as numbers and dates, as lists of values,
+  and their units.
+- `reading`: what each word of a question (`question`) is to the table; `conditions`: the bounds that it sets; `words`:
+  operators and words without content.
 - `filters`: the rows that the question is about.
-- `compute`: what it asks of them.
+- `compute`: what it asks of them; `lookup`, `extremes`: cells, counts, the largest and the smallest; `shown`: what an
+  answer shows of a row.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygraph.records import Table
-from polygraph.tasks.answers.table_answer.compute import Result, compute
+from polygraph.tasks.answers.table_answer.compute import compute
 from polygraph.tasks.answers.table_answer.reading import may_answer, read_question
+from polygraph.tasks.answers.table_answer.shown import Result
 from polygraph.tasks.answers.table_answer.view import TableView
 from polygraph.tasks.answers.table_answer.words import SYNONYMS, TOKEN
 
@@ -28,6 +32,8 @@ class NamedTable:
     title: str
     """Of the document."""
     table: Table
+    headings: str = ""
+    """Headings above the one that the table stands under, as words that a question may repeat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,7 @@ def answer_from_tables(question: str, tables: Sequence[NamedTable]) -> TableAnsw
     found: list[tuple[NamedTable, Result]] = []
     for named in tables:
         table = named.table
-        context = f"{named.title} {table.title} {named.document.rpartition('#')[0] or named.document}"
+        context = f"{named.title} {table.title} {named.headings} {named.document.rpartition('#')[0] or named.document}"
         if not may_answer(question, table, f"{context} {' '.join(SYNONYMS)} {' '.join(SYNONYMS.values())}"):
             continue
         view = TableView.of(_name_of(named), context, table.columns, table.rows)

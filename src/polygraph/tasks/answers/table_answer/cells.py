@@ -88,6 +88,11 @@ def parse_days(text: str) -> tuple[float, float] | None:
         return None
 
 
+def is_empty(cell: str) -> bool:
+    """Return whether a cell says that there is no value."""
+    return cell.strip().casefold() in _EMPTY
+
+
 def same_unit(one: str, other: str) -> bool:
     """Return whether two units are written alike, apart from case and number."""
     return stem(one.casefold()) == stem(other.casefold())

@@ -1,11 +1,19 @@
 """The rows that a question is about: each assignment of its values and bounds to columns of the table."""
 
 import math
+import re
 from dataclasses import dataclass
 from itertools import product
 
 from polygraph.tasks.answers.table_answer.cells import Column, same_unit
-from polygraph.tasks.answers.table_answer.reading import ColumnMention, Condition, Reading
+from polygraph.tasks.answers.table_answer.lists import EVERY_VALUE
+from polygraph.tasks.answers.table_answer.question import (
+    ColumnMention,
+    Condition,
+    Reading,
+    ValueMention,
+    is_beside,
+)
 from polygraph.tasks.answers.table_answer.view import TableView
 
 _MAX_READINGS = 16
@@ -41,7 +49,7 @@ def row_filters(
         beside = [
             (m, c)
             for m, c in columns
-            if (m.last + 1 == value.first or m.first - 1 == value.last)
+            if (m.first - 1 == value.last or _names_column(reading, table, m, c, value))
             and any(c == each for each, _ in cells)
         ]
         if beside:
@@ -53,10 +61,17 @@ def row_filters(
     options = [[(c, cell) for c, cell in cells if c not in asked_columns] or cells for cells in options]
     if not reading.operators:
         # An attribute of what a row is about: the manager of X is that of the row of X.
-        options = [[(c, cell) for c, cell in cells if c == table.key] or cells for cells in options]
+        options = [
+            [(c, cell) for c, cell in cells if c == table.key]
+            or [(c, cell) for c, cell in cells if c in table.naming]
+            or cells
+            for cells in options
+        ]
     bound_options: list[list[tuple[int, Condition]]] = []
     for condition in reading.conditions:
         fitting = [c for c, column in enumerate(table.columns) if _can_bound(column, condition)]
+        if condition.column >= 0:
+            fitting = [condition.column]
         near = [
             (abs(m.first - condition.at), m, c)
             for m, c in asked
@@ -78,6 +93,15 @@ def row_filters(
     return asked, filters
 
 
+def _names_column(
+    reading: Reading, table: TableView, mention: ColumnMention, column: int, value: ValueMention
+) -> bool:
+    """Return whether a column is said before its value: grade 5, a grade of 5; but not the manager of Petra Holm."""
+    if mention.last + 1 == value.first:
+        return True
+    return table.columns[column].kind == "number" and is_beside(reading, mention.last, value.first)
+
+
 def _can_bound(column: Column, condition: Condition) -> bool:
     if condition.is_date:
         return column.kind == "date"
@@ -88,17 +112,62 @@ def _can_bound(column: Column, condition: Condition) -> bool:
     )
 
 
-def matching_rows(table: TableView, chosen: RowFilter) -> list[int]:
-    """Return the rows that have one of the values in each column that is named, within the bounds."""
+def rows_with(table: TableView, column: int, value: str) -> set[int]:
+    """Return the rows that have a value: as their cell, among others in a list, or by a cell that says `all`."""
+    lists = table.lists[column]
+    return {*table.cells[column].get(value, ()), *lists.rows.get(value, ()), *lists.for_all}
+
+
+def is_sure(table: TableView, chosen: RowFilter) -> bool:
+    """Return whether the rows of a filter are clear.
+
+    They are not if it could have more rows, with a value inside a cell that is no list ("VX-10 from 2021"); if it is
+    not said whether rows must list one or all of several values; or if numbers of several units are compared with one
+    bound.
+    """
+    for c, value in chosen.values:
+        others = [other for each, other in chosen.values if each == c and other != value]
+        rows = rows_with(table, c, value)
+        if others and table.lists[c].rows and any(rows_with(table, c, other) != rows for other in others):
+            return False
+    if matching_rows(table, chosen) != matching_rows(table, chosen, with_doubtful=True):
+        return False
+    if not chosen.bounds:
+        return True
+    unbounded = matching_rows(table, RowFilter(chosen.values, ()))
+    return all(table.units.of(c, unbounded) is not None for c, bound in chosen.bounds if not bound.is_date)
+
+
+def _doubtful_rows(table: TableView, column: int, values: set[str]) -> set[int]:
+    """Return the rows whose cell has one of some values within it, or may mean it by `all`."""
+    if column == table.key:
+        return set()
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, values))})(?!\w)")
+    return {
+        n
+        for cell, rows in table.cells[column].items()
+        if cell not in values and (cell in EVERY_VALUE or pattern.search(cell) is not None)
+        for n in rows
+    }
+
+
+def matching_rows(table: TableView, chosen: RowFilter, *, with_doubtful: bool = False) -> list[int]:
+    """Return the rows that have one of the values in each column that is named, within the bounds.
+
+    Args:
+        table: the table.
+        chosen: values and bounds.
+        with_doubtful: whether a value may also stand anywhere within a cell.
+    """
     wanted: dict[int, set[str]] = {}
     for c, cell in chosen.values:
         wanted.setdefault(c, set()).add(cell)
-    found = None
+    found = set(range(len(table.rows)))
     for c, cells in wanted.items():
-        rows = {n for cell in cells for n in table.cells[c].get(cell, ())}
-        found = rows if found is None else found & rows
-    if found is None:
-        found = set(range(len(table.rows)))
+        found &= set().union(
+            *(rows_with(table, c, cell) for cell in cells),
+            _doubtful_rows(table, c, cells) if with_doubtful else (),
+        )
     for c, bound in chosen.bounds:
         values = table.columns[c].values
         found = {n for n in found if (v := values[n]) is not None and bound.low <= v.value <= bound.high}
@@ -110,8 +179,16 @@ def filter_text(table: TableView, chosen: RowFilter) -> str:
     parts = []
     wanted: dict[int, list[str]] = {}
     for c, cell in chosen.values:
-        wanted.setdefault(c, []).append(table.columns[c].cells[table.cells[c][cell][0]])
+        wanted.setdefault(c, []).append(value_text(table, c, cell))
     for c, cells in wanted.items():
-        parts.append(f"{table.columns[c].name}: {' or '.join(dict.fromkeys(cells))}")
+        is_listed = any(cell in table.lists[c].rows for each, cell in chosen.values if each == c)
+        also = ", alone or with others" if is_listed else ""
+        parts.append(f"{table.columns[c].name}: {' or '.join(dict.fromkeys(cells))}{also}")
     parts += [f"{table.columns[c].name} {bound.text}" for c, bound in chosen.bounds]
     return "; ".join(parts)
+
+
+def value_text(table: TableView, column: int, value: str) -> str:
+    """Return a value as the table writes it."""
+    rows = table.cells[column].get(value)
+    return table.columns[column].cells[rows[0]] if rows else table.lists[column].texts.get(value, value)

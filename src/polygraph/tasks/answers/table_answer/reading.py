@@ -4,124 +4,56 @@ A table is asked only if every word of the question is one of these. A question 
 is about something else.
 """
 
-import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from polygraph.records import Table
-from polygraph.tasks.answers.table_answer.cells import parse_days, parse_number
-from polygraph.tasks.answers.table_answer.view import UNIT_NOTE, TableView, plain_words
+from polygraph.tasks.answers.table_answer.conditions import MONTHS, find_conditions
+from polygraph.tasks.answers.table_answer.question import (
+    DETERMINERS,
+    ColumnMention,
+    Reading,
+    ValueMention,
+    grams,
+    is_beside,
+    take,
+    tokens,
+)
+from polygraph.tasks.answers.table_answer.view import TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import (
     ADJECTIVES,
     BOUND_WORDS,
+    COUNTED,
     LESS,
     LIGHT,
     MORE,
     OPERATORS,
+    PERSONS,
     SYNONYMS,
-    TOKEN,
-    UNIT_WORDS,
 )
 from polygraph.text.words import STOP_WORDS, stem
 
 MAX_QUESTION = 300
 """Characters of a question that a table answers."""
-_MAX_GRAM = 8
 _MIN_PREFIX = 5
-_AMOUNT = r"(?P<x>[£$€]?\s?\d[\d,.]*(?:\s?(?:%|°?[^\W\d_]{1,8}))?)"
-_BOUND = re.compile(
-    rf"(?:(?P<gt>\b(?:more|greater|higher|larger|heavier|longer) than|\bover|\babove|\bexceed(?:s|ing)?)|"
-    rf"(?P<ge>\bat least)|(?P<lt>\b(?:less|fewer|lower|smaller|lighter|shorter) than|\bunder|\bbelow)|"
-    rf"(?P<le>\bat most|\bup to))\s+{_AMOUNT}(?!\w)",
-    re.IGNORECASE,
+_ASKS_FOR_ROWS = (
+    ("how", "many"),
+    ("number", "of"),
+    ("count", "of"),
+    ("count",),
+    ("which",),
+    ("what",),
+    ("list",),
 )
-_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-_DAY = (
-    rf"(?:\d{{4}}-\d{{2}}(?:-\d{{2}})?|\d{{1,2}}\.? (?:{_MONTHS}) \d{{4}}|"
-    rf"(?:{_MONTHS})(?: \d{{1,2}},?)? \d{{4}}|\d{{4}})"
-)
-_WHEN = re.compile(
-    rf"\b(?:between (?P<from>{_DAY}) and (?P<to>{_DAY})|"
-    rf"(?P<how>before|after|since|until|in|on|during) (?P<day>{_DAY}))(?![\w-])",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word of the question."""
-
-    text: str
-    """Case-folded, without a possessive ending."""
-    start: int
-    end: int
-    """Without a possessive ending."""
-
-    @property
-    def stem(self) -> str:
-        """The stem of a word, a code as it is."""
-        return stem(self.text) if self.text.isalpha() else self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A bound for the numbers or days of a column, as ``low <= value <= high``."""
-
-    at: int
-    """Position of its first token."""
-    low: float
-    high: float
-    is_date: bool
-    unit: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ValueMention:
-    """A cell that the question names."""
-
-    first: int
-    last: int
-    """Positions of its first and last token."""
-    cells: frozenset[tuple[int, str]]
-    """Column and case-folded text of the cells that are meant; of several columns, one."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnMention:
-    """A column that the question names."""
-
-    first: int
-    last: int
-    columns: tuple[int, ...]
-    """One, unless the word is part of the names of several."""
-
-
-@dataclass(slots=True)
-class Reading:
-    """The words of a question, each with its part in the table."""
-
-    question: str
-    tokens: list[Token]
-    values: list[ValueMention] = field(default_factory=list)
-    columns: list[ColumnMention] = field(default_factory=list)
-    conditions: list[Condition] = field(default_factory=list)
-    operators: list[tuple[int, str, str]] = field(default_factory=list)
-    """Position, operator and word."""
-    adjectives: list[tuple[int, str]] = field(default_factory=list)
-    row_nouns: list[int] = field(default_factory=list)
-    """Positions of words of the title or of the name of the key column."""
 
 
 def read_question(question: str, table: TableView) -> Reading | None:
     """Find the part of each word of a question; None if a word has none."""
     if len(question) > MAX_QUESTION:
         return None
-    reading = Reading(question, _tokens(question))
+    reading = Reading(question, tokens(question))
     free = [True] * len(reading.tokens)
-    _find_conditions(reading, table, free)
-    _find_values(reading, table, free)
+    find_conditions(reading, table, free)
+    _find_values(reading, table, free, _counted_noun(reading, table, free))
     _find_columns(reading, table, free)
     _find_operators(reading, free)
     _find_partial_columns(reading, table, free)
@@ -141,134 +73,67 @@ def may_answer(question: str, table: Table, context: str) -> bool:
     """Return whether each word of a question might stand in a table, without reading its cells one by one."""
     text = " ".join([context, *table.columns, *(cell for row in table.rows for cell in row)]).casefold()
     passing = LIGHT | LESS | MORE | frozenset(ADJECTIVES) | {"both", "either", "same", "different", "than"}
+    passing |= PERSONS
     passing |= frozenset(word for phrase in OPERATORS for word in phrase.split())
-    for token in _tokens(question):
+    for token in tokens(question):
         word = token.text
-        is_free = word in passing or word in BOUND_WORDS or word in _MONTHS or word[0].isdigit()
+        is_free = word in passing or word in BOUND_WORDS or word in MONTHS or word[0].isdigit()
+        word = word if word.isalpha() else plain_words(word)[0]  # ZR-50 may be one of the ZR series
         if not is_free and word[: max(3, len(word) - 3)] not in text:
             return False
     return True
 
 
-def _tokens(question: str) -> list[Token]:
-    tokens = []
-    for match in TOKEN.finditer(question):
-        text, end = match[0], match.end()
-        if text[-2:] in ("'s", "’s") and len(text) > 2:
-            text, end = text[:-2], end - 2
-        tokens.append(Token(text.casefold(), match.start(), end))
-    return tokens
+def _counted_noun(reading: Reading, table: TableView, free: list[bool]) -> int:
+    """Return the position of the noun that says what rows are (how many people), which is no cell; -1 if none does."""
+    words = [token.text for token in reading.tokens]
+    start = next(
+        (
+            n + len(phrase)
+            for n in range(len(words))
+            for phrase in _ASKS_FOR_ROWS
+            if words[n : n + len(phrase)] == list(phrase)
+        ),
+        -1,
+    )
+    while 0 <= start < len(words) and words[start] in DETERMINERS:
+        start += 1
+    if start < 0:
+        return -1
+    found = -1
+    while start < len(words) and free[start] and _is_row_noun(reading, table, start):
+        found, start = start, start + 1
+    if found >= 0 and table.of_persons and words[found] in PERSONS:
+        reading.row_nouns.append(found)
+        free[found] = False
+    return found
 
 
-def _take(free: list[bool], first: int, last: int) -> None:
-    free[first : last + 1] = [False] * (last + 1 - first)
+def _is_row_noun(reading: Reading, table: TableView, n: int) -> bool:
+    token = reading.tokens[n]
+    names = table.title_stems | set(table.name_words[table.key] if table.key >= 0 else ())
+    return token.text in COUNTED or (token.text not in LIGHT and token.stem in names)
 
 
-def _covered(tokens: Sequence[Token], start: int, end: int) -> list[int]:
-    return [n for n, token in enumerate(tokens) if token.start < end and token.end > start]
-
-
-def _find_conditions(reading: Reading, table: TableView, free: list[bool]) -> None:
-    if bounds := list(_BOUND.finditer(reading.question)):
-        _find_bounds(reading, bounds, _units(table), free)
-    if any(column.kind == "date" for column in table.columns):
-        _find_dates(reading, free)
-
-
-def _units(table: TableView) -> set[str]:
-    """Return the units of a table: those of its cells, in brackets in its header, and last words of its header."""
-    units = {column.unit.casefold() for column in table.columns} - {""}
-    units |= {
-        word
-        for column in table.columns
-        for note in UNIT_NOTE.findall(column.name)
-        for word in plain_words(note)
-    }
-    return units | {
-        words[-1]
-        for column in table.columns
-        if (words := plain_words(column.name))[-1:] and words[-1] in UNIT_WORDS
-    }
-
-
-def _find_bounds(
-    reading: Reading, matches: Sequence[re.Match[str]], units: set[str], free: list[bool]
-) -> None:
-    """Add the bounds of numbers that were matched: ``more than 5 MW``."""
-    for match in matches:
-        number = parse_number(match["x"])
-        if number is None:
-            # The word behind the number is no unit: more than 5 seats.
-            bare = re.match(r"[£$€]?\s?\d[\d,.]*", match["x"])
-            number = parse_number(bare[0].rstrip(".,")) if bare else None
-        if number is None:
-            continue
-        value, unit = number
-        end = match.end()
-        if unit and unit.casefold() not in units and unit not in "£$€%":
-            end, unit = match.start("x") + len(match["x"].rstrip(unit)), ""
-        step = 1e-9 * max(1.0, abs(value))
-        low, high = -math.inf, math.inf
-        if match["gt"] or match["ge"]:
-            low = value + (step if match["gt"] else 0.0)
-        else:
-            high = value - (step if match["lt"] else 0.0)
-        at = _covered(reading.tokens, match.start(), end)
-        reading.conditions.append(
-            Condition(at[0], low, high, False, unit, reading.question[match.start() : end].strip())
-        )
-        for n in at:
-            free[n] = False
-
-
-def _find_dates(reading: Reading, free: list[bool]) -> None:
-    """Add the times in words that no bound has taken: ``since May 1871``."""
-    for match in _WHEN.finditer(reading.question):
-        first = parse_days(match["from"] or match["day"])
-        last = parse_days(match["to"]) if match["to"] else first
-        at = _covered(reading.tokens, match.start(), match.end())
-        if first is None or last is None or not all(free[n] for n in at):
-            continue
-        how = (match["how"] or "between").lower()
-        low, high = {
-            "before": (-math.inf, first[0] - 1),
-            "until": (-math.inf, first[1]),
-            "after": (first[1] + 1, math.inf),
-            "since": (first[0], math.inf),
-        }.get(how, (first[0], last[1]))
-        reading.conditions.append(Condition(at[0], low, high, True, "", match[0]))
-        for n in at:
-            free[n] = False
-
-
-def _grams(reading: Reading, free: list[bool]) -> list[tuple[int, int]]:
-    """Return first and last position of each run of free tokens, longest first."""
-    n = len(reading.tokens)
-    return [
-        (first, first + size - 1)
-        for size in range(min(_MAX_GRAM, n), 0, -1)
-        for first in range(n - size + 1)
-        if all(free[first : first + size])
-    ]
-
-
-def _find_values(reading: Reading, table: TableView, free: list[bool]) -> None:
+def _find_values(reading: Reading, table: TableView, free: list[bool], counted: int) -> None:
     single: dict[str, set[tuple[int, str]]] = {}
     for c, column in enumerate(table.columns):
         if column.kind == "text":
             for cell in table.cells[c]:
                 if cell.isalpha() and len(cell) > 2:
                     single.setdefault(stem(cell), set()).add((c, cell))
-    for first, last in _grams(reading, free):
+    for first, last in grams(reading, free):
         if not all(free[first : last + 1]):
             continue
         begin, end = reading.tokens[first].start, reading.tokens[last].end
         text = " ".join(reading.question[begin:end].casefold().split())
-        if first == last and (text in LIGHT or text in STOP_WORDS):
+        if first == last and (text in LIGHT or text in STOP_WORDS or first == counted):
             continue
         found = set()
         for c, column in enumerate(table.columns):
-            if text in table.cells[c] and (
+            if text in COUNTED and not _is_name(reading, table, c, first):
+                continue
+            if (text in table.cells[c] or text in table.lists[c].rows) and (
                 column.kind in ("text", "code") or _names_number(reading, table, c, first, last)
             ):
                 found.add((c, text))
@@ -276,12 +141,19 @@ def _find_values(reading: Reading, table: TableView, free: list[bool]) -> None:
         is_column = any(reading.tokens[first].stem in words for words in table.name_words)
         if found and is_column and _is_verb(reading, first, last):
             continue
-        if not found and first == last and text.isalpha() and not is_column:
+        if not found and first == last and text.isalpha() and text not in COUNTED and not is_column:
             found = single.get(stem(text), set())
         if found:
             reading.values.append(ValueMention(first, last, frozenset(found)))
-            _take(free, first, last)
+            take(free, first, last)
     reading.values.sort(key=lambda value: value.first)
+
+
+def _is_name(reading: Reading, table: TableView, column: int, n: int) -> bool:
+    """Return whether a word for persons or things is a cell: the People department, but not people in Leeds."""
+    beside = [token.stem for token in (*reading.tokens[max(0, n - 1) : n], *reading.tokens[n + 1 : n + 2])]
+    is_capital = reading.question[reading.tokens[n].start].isupper()
+    return (is_capital and n > 0) or bool(set(table.name_words[column]).intersection(beside))
 
 
 def _is_verb(reading: Reading, first: int, last: int) -> bool:
@@ -291,18 +163,22 @@ def _is_verb(reading: Reading, first: int, last: int) -> bool:
 
 
 def _names_number(reading: Reading, table: TableView, column: int, first: int, last: int) -> bool:
-    """Return whether a number of the question stands directly behind the name of a column of numbers."""
-    words = table.name_words[column]
-    before = [token.stem for token in reading.tokens[max(0, first - len(words)) : first]]
-    return first == last and before == words
+    """Return whether a number of the question stands behind the name of a column of numbers."""
+    return first == last and any(
+        is_beside(reading, end, first)
+        and [token.stem for token in reading.tokens[max(0, end + 1 - len(words)) : end + 1]] == words
+        for words in (table.name_words[column], table.full_words[column])
+        for end in range(max(0, first - 3), first)
+    )
 
 
 def _find_columns(reading: Reading, table: TableView, free: list[bool]) -> None:
-    for first, last in _grams(reading, free):
+    for first, last in grams(reading, free):
         if not all(free[first : last + 1]):
             continue
         stems = [stem(SYNONYMS.get(token.text, token.text)) for token in reading.tokens[first : last + 1]]
-        found = tuple(c for c, words in enumerate(table.name_words) if words == stems)
+        names = zip(table.name_words, table.full_words, strict=True)
+        found = tuple(c for c, (name, full) in enumerate(names) if stems in (name, full))
         if not found:
             continue
         if all(token.text in STOP_WORDS for token in reading.tokens[first : last + 1]):
@@ -311,11 +187,11 @@ def _find_columns(reading: Reading, table: TableView, free: list[bool]) -> None:
             if not after or not any(c in found for c, _ in after[0].cells):
                 continue
         reading.columns.append(ColumnMention(first, last, found))
-        _take(free, first, last)
+        take(free, first, last)
 
 
 def _find_operators(reading: Reading, free: list[bool]) -> None:
-    for first, last in _grams(reading, free):
+    for first, last in grams(reading, free):
         if not all(free[first : last + 1]):
             continue
         phrase = " ".join(token.text for token in reading.tokens[first : last + 1])
@@ -325,7 +201,7 @@ def _find_operators(reading: Reading, free: list[bool]) -> None:
                 reading.adjectives.append((first, phrase))
             elif (word := phrase.split()[-1]) in ADJECTIVES:
                 reading.adjectives.append((first, word))
-            _take(free, first, last)
+            take(free, first, last)
     for n, token in enumerate(reading.tokens):
         if free[n] and token.text in ADJECTIVES:
             reading.adjectives.append((n, token.text))
@@ -338,6 +214,8 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
         word = SYNONYMS.get(token.text, token.text)
         if not free[n] or word in LIGHT or word in STOP_WORDS or not word.isalpha():
             continue
+        if table.of_persons and word in PERSONS:
+            continue  # the rows, rather than their employee_id
         found = tuple(
             c for c, words in enumerate(table.name_words) if any(_alike(stem(word), each) for each in words)
         )
@@ -362,16 +240,33 @@ def _find_row_nouns(reading: Reading, table: TableView, free: list[bool]) -> Non
     key_words = set(table.name_words[table.key]) if table.key >= 0 else set()
     for n, token in enumerate(reading.tokens):
         parts = {stem(part) for part in plain_words(token.text)}
+        is_title = bool(parts) and parts <= table.title_stems | key_words and token.text not in LIGHT
         if token.text in ("rows", "entries", "records"):
             reading.row_nouns.append(n)
-        elif parts and parts <= table.title_stems | key_words and token.text not in LIGHT:
+        elif is_title or (free[n] and table.of_persons and token.text in PERSONS):
             reading.row_nouns.append(n)
             free[n] = False
+        elif free[n] and _is_of_series(reading, table, n):
+            reading.models.append(token.text)
+            free[n] = False
+
+
+def _is_of_series(reading: Reading, table: TableView, n: int) -> bool:
+    """Return whether a word is a model of the one series that the title names: on the ZR-50, below *ZR series*."""
+    before = n - 1
+    while before >= 0 and (
+        reading.tokens[before].text in ("the", "a", "an", "our", "my")
+        or reading.tokens[before].stem in table.title_stems
+    ):
+        before -= 1
+    parts = plain_words(reading.tokens[n].text)
+    is_model = len(parts) > 1 and parts[0] in table.series and parts[1][0].isdigit()
+    return is_model and before >= 0 and reading.tokens[before].text in ("on", "of", "for", "in", "with")
 
 
 def _find_partial_values(reading: Reading, table: TableView, free: list[bool]) -> None:
     """Find values of which the question names a part of several words, if only one cell has it."""
-    for first, last in _grams(reading, free):
+    for first, last in grams(reading, free):
         if first == last or not all(free[first : last + 1]):
             continue
         words = [token.text for token in reading.tokens[first : last + 1]]
@@ -387,5 +282,5 @@ def _find_partial_values(reading: Reading, table: TableView, free: list[bool]) -
         }
         if len(found) == 1:
             reading.values.append(ValueMention(first, last, frozenset(found)))
-            _take(free, first, last)
+            take(free, first, last)
     reading.values.sort(key=lambda value: value.first)

@@ -5,14 +5,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from polygraph.tasks.answers.table_answer.cells import Column, read_column
-from polygraph.tasks.answers.table_answer.words import SYNONYMS, TOTALS, UNIT_WORDS
+from polygraph.tasks.answers.table_answer.lists import ColumnLists, read_lists
+from polygraph.tasks.answers.table_answer.units import UNIT_NOTE, Units
+from polygraph.tasks.answers.table_answer.words import (
+    PERSON_COLUMNS,
+    PERSONS,
+    SNAKE_UNITS,
+    SYNONYMS,
+    TOTALS,
+    UNIT_WORDS,
+    word_set,
+)
 from polygraph.text.words import stem
 
 _NAMES = frozenset({"name", "title"})
 """Columns by which people call a row."""
-_NUMBER_STEMS = frozenset(map(stem, ("id", "no", "number")))
-UNIT_NOTE = re.compile(r"[(\[][^)\]]*[)\]]")
-"""A note beside the name of a column, which mostly holds a unit."""
+_NUMBER_WORDS = frozenset(("id", "no", "number"))
+_NUMBER_STEMS = frozenset(map(stem, _NUMBER_WORDS))
+_NAME = re.compile(r"(?:(?:van|von|de|der|den|di|la|le|el|al|bin) )*[^\W\d_a-z][^\d()\[\]:;/]*")
+"""What may be the name of a person."""
+_DESCRIPTIONS = frozenset(
+    map(
+        stem,
+        word_set("name title description designation label bezeichnung beschreibung benennung nom nombre"),
+    )
+)
+"""Columns that say what a code stands for."""
+_THINGS = frozenset(map(stem, ("item", "product", "article", "object", "gegenstand", "artikel")))
+"""Columns that do so if no two rows have the same."""
+_REPLACED = re.compile(
+    r"(?:replaced|superseded|succeeded) by|successor|ersetzt durch|nachfolger|remplacé par|sustituido por",
+    re.IGNORECASE,
+)
+QUANTITY = frozenset(
+    map(stem, ("quantity", "count", "number", "stock", "units", "pieces", "amount", "seats", "population"))
+)
+"""Names of columns that count things, so that rows do not."""
+_SERIES = re.compile(r"(?<![\w-])[A-Z]{2,5}(?![\w-]| \d)")
+_PLACE_IN_BOOK = re.compile(
+    r"(?<![^\W_])(?:part|chapter|section|annex|appendix|volume|table|figure|teil|kapitel|band|anhang|tabelle)"
+    r"[ _-]?(?:\d{1,2}|[IVX]+)(?![^\W_])",
+    re.IGNORECASE,
+)
+"""Words of a title that name a place in it: *Part 2* has no parts."""
+_MODEL = re.compile(r"(?<![\w-])([A-Z]{2,5})[- ]?\d")
 _WORDS = re.compile(r"[^\W_]+")
 
 
@@ -25,12 +61,29 @@ class TableView:
     rows: list[int]
     """Numbers of the rows in the table."""
     title_stems: frozenset[str]
+    title_words: frozenset[str]
+    """The same as they stand, in the singular."""
     key: int
     """The column that names each row, `name` or `title` before the first that does; -1 if there is none."""
     name_words: list[list[str]] = field(default_factory=list)
     """Stems of the name of each column, without its unit."""
+    full_words: list[list[str]] = field(default_factory=list)
+    """The same with its unit."""
     cells: list[dict[str, list[int]]] = field(default_factory=list)
     """Rows by case-folded cell, for each column."""
+    lists: list[ColumnLists] = field(default_factory=list)
+    """Values that cells list, for each column."""
+    units: Units = field(init=False)
+    series: frozenset[str] = frozenset()
+    """Names of series in the title, such as `ZR`, case-folded; not those of which it names one model."""
+    description: int = -1
+    """The column that says what the code of a row stands for; -1 if there is none."""
+    naming: frozenset[int] = frozenset()
+    """Columns that name rows: those with a cell of its own for each, and the description."""
+    replaced: int = -1
+    """The column that says what replaces a row; -1 if there is none."""
+    of_persons: bool = False
+    """Whether each row is a person."""
 
     @classmethod
     def of(cls, title: str, context: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> "TableView":
@@ -44,6 +97,7 @@ class TableView:
         """
         kept = [n for n, row in enumerate(rows) if not _is_total(row)]
         columns = [read_column(name, [rows[n][c] for n in kept]) for c, name in enumerate(names)]
+        context = _PLACE_IN_BOOK.sub(" ", context)
         title_stems = frozenset(map(stem, plain_words(context)))
         if columns and _numbers_rows(columns[0], title_stems):
             columns[0] = replace(columns[0], kind="code")
@@ -56,15 +110,51 @@ class TableView:
         ]
         # Beside a number of the row, its name is what people call it by.
         key = next((c for c in keys if columns[c].name.casefold() in _NAMES), keys[0] if keys else -1)
-        view = cls(title, columns, kept, title_stems, key)
-        for column in columns:
+        view = cls(title, columns, kept, title_stems, frozenset(map(singular, plain_words(context))), key)
+        one_model = set(_MODEL.findall(context))
+        view.series = frozenset(n.casefold() for n in _SERIES.findall(context) if n not in one_model)
+        for c, column in enumerate(columns):
             view.name_words.append(name_stems(column.name))
+            view.full_words.append([stem(SYNONYMS.get(word, word)) for word in plain_words(column.name)])
             by_cell: dict[str, list[int]] = {}
             for n, cell in enumerate(column.cells):
                 if cell:
                     by_cell.setdefault(" ".join(cell.casefold().split()), []).append(n)
             view.cells.append(by_cell)
+            has_lists = column.kind == "text" and c != key
+            view.lists.append(read_lists(by_cell, column.cells) if has_lists else ColumnLists())
+        view.units = Units(columns, key, [bool(QUANTITY & set(words)) for words in view.name_words])
+        view.description = _description(view)
+        view.naming = frozenset({*keys, view.description} - {-1})
+        names = [" ".join(plain_words(column.name)) for column in columns]
+        view.replaced = next((c for c, name in enumerate(names) if _REPLACED.search(name)), -1)
+        view.of_persons = _has_persons(view, names)
         return view
+
+
+def _description(table: TableView) -> int:
+    """Return the column that says what a row is: a description, or a thing that no other row has."""
+    for c, words in enumerate(table.name_words):
+        column = table.columns[c]
+        if column.kind != "text" or not words:
+            continue
+        is_unique = len(table.cells[c]) == len(table.rows)
+        if words[-1] in _DESCRIPTIONS or (is_unique and words[-1] in _THINGS):
+            return c
+    return -1
+
+
+def _has_persons(table: TableView, names: Sequence[str]) -> bool:
+    """Return whether each row is a person: its key is a name or a number, and its title or a column says so."""
+    if table.key < 0:
+        return False
+    key = set(names[table.key].split())
+    if not key & (PERSONS | {"name", "surname"} | _NUMBER_WORDS):
+        return False
+    if not key & _NUMBER_WORDS and not all(map(_NAME.fullmatch, table.columns[table.key].cells)):
+        return False
+    words = {word for name in names for word in name.split()}
+    return bool(key & PERSONS or words & PERSON_COLUMNS or table.title_stems & set(map(stem, PERSONS)))
 
 
 def _numbers_rows(column: Column, title_stems: frozenset[str]) -> bool:
@@ -86,9 +176,23 @@ def name_stems(name: str) -> list[str]:
     (['unit', 'pric'], ['maximum', 'pressur'])
     """
     found = plain_words(UNIT_NOTE.sub(" ", name))
-    while len(found) > 1 and found[-1] in UNIT_WORDS:
+    units = UNIT_WORDS | SNAKE_UNITS if "_" in name else UNIT_WORDS
+    while len(found) > 1 and found[-1] in units:
         found.pop()
+    if len(found) > 1 and found[-1] == "no":
+        found[-1] = "number"
     return [stem(SYNONYMS.get(word, word)) for word in found]
+
+
+def singular(word: str) -> str:
+    """Return a noun without the ending of its plural.
+
+    >>> [singular(word) for word in ("orders", "entries", "status", "engineering")]
+    ['order', 'entry', 'status', 'engineering']
+    """
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
 def plain_words(text: str) -> list[str]:

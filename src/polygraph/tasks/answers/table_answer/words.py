@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 
 
-def _word_set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -42,16 +43,16 @@ ADJECTIVES: Mapping[str, str] = {
 }
 """Words of the columns that an adjective is about."""
 
-LESS = _word_set(
+LESS = word_set(
     "less fewer lower smaller shorter lighter cheaper earlier slower quieter colder younger weaker"
 )
-MORE = _word_set(
+MORE = word_set(
     "more higher larger bigger greater longer heavier later newer faster louder taller hotter warmer stronger deeper "
     "expensive powerful"
 )
 """Comparatives, beside `LESS`."""
 
-LIGHT = _word_set("""
+LIGHT = word_set("""
     a about all an and are as at be been being belong belongs by can contain contains did do does exactly
     exist exists find for from get give gives given had has have having hold holds how i in into is it its list listed
     made make makes many me much name named of on one or our out place placed please record recorded
@@ -67,15 +68,29 @@ SYNONYMS: Mapping[str, str] = {
 }  # fmt: skip
 """Abbreviations in names of columns, with the words of questions."""
 
-UNIT_WORDS = _word_set("eur usd gbp chf kg g km m cm mm gb mb tb pct percent h s min kw mw hz db")
+UNIT_WORDS = word_set("eur usd gbp chf kg g km m cm mm gb mb tb pct percent h s min kw mw hz db")
 """Last words of the name of a column that give its unit, as in ``price_eur``."""
 
-BOUND_WORDS = _word_set(
+SNAKE_UNITS = word_set("days hours weeks months years minutes seconds pieces pcs")
+"""Units only at the end of a name with underscores, as in ``lead_time_days``: `Weekly hours` is a name as it stands."""
+
+PERSONS = word_set("people person persons employee employees staff colleague colleagues worker workers")
+"""Words for the rows of a table of persons."""
+
+COUNTED = PERSONS | word_set("parts items things products articles units pieces entries records rows")
+"""Words behind *how many* that say what is counted, and name no cell."""
+
+PERSON_COLUMNS = word_set(
+    "job reports surname lastname firstname employee birthday birthdate born hired salary gender supervisor"
+)
+"""Words of the names of columns that tables of persons have."""
+
+BOUND_WORDS = word_set(
     "over above exceed exceeds exceeding below under up before after since until during between than"
 )
 """Words of conditions."""
 
-TOTALS = _word_set("total totals sum subtotal gesamt summe gesamtsumme somme suma overall")
+TOTALS = word_set("total totals sum subtotal gesamt summe gesamtsumme somme suma overall")
 """First words of a row that sums up the others."""
 
 YES_NO = re.compile(r"\W*(?:is|are|was|were|do|does|did|has|have|had|can)\b", re.IGNORECASE)

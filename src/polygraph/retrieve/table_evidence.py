@@ -1,9 +1,8 @@
 """Answers from the tables of the documents that were retrieved, with the rows that they rest on as evidence."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
 
-from polygraph.records import Chunk, Retrieval, Table
+from polygraph.records import Chunk, Retrieval
 from polygraph.retrieve.added_chunks import RuleAnswer, with_chunks
 from polygraph.retrieve.citations import cite
 from polygraph.store.snapshot import Snapshot
@@ -26,17 +25,13 @@ def answer_from_index(question: str, retrieval: Retrieval, index: Snapshot) -> R
     if not found:
         return None
     titles = index.titles(list(found))
-    chunks = {
-        document: index.chunks_of(document)
-        for document, of_document in found.items()
-        if any(table.title for table in of_document)
-    }
+    outer = _outer_headings(retrieval, index)
     tables = [
         NamedTable(
             document=document,
             title=titles.get(document, document),
             table=table,
-            headings=_headings_above(table, chunks.get(document, ())),
+            headings=outer.get((document, table.title), ""),
         )
         for document in documents
         for table in found.get(document, ())
@@ -44,11 +39,11 @@ def answer_from_index(question: str, retrieval: Retrieval, index: Snapshot) -> R
     answer = answer_from_tables(question, tables)
     if answer is None:
         return None
-    own = chunks.get(answer.document) or index.chunks_of(answer.document)
-    starts = [chunk.start for chunk in own]
+    chunks = index.chunks_of(answer.document)
+    starts = [chunk.start for chunk in chunks]
     cited: list[tuple[Chunk, int, int]] = []
     for start, end in answer.spans[:_CITED_ROWS]:
-        chunk = own[max(0, bisect_right(starts, start) - 1)]
+        chunk = chunks[max(0, bisect_right(starts, start) - 1)]
         cited.append((chunk, start - chunk.start, min(end, chunk.end) - chunk.start))
     retrieval, numbers = with_chunks(
         retrieval, [chunk for chunk, _, _ in cited], "rows of the table that answers", index
@@ -61,14 +56,15 @@ def answer_from_index(question: str, retrieval: Retrieval, index: Snapshot) -> R
     return RuleAnswer(text=f"{answer.text} {marks}", citations=citations, retrieval=retrieval)
 
 
-def _headings_above(table: Table, chunks: Sequence[Chunk]) -> str:
-    """Return the headings above the one that a table stands under; empty if its chunk stands under another."""
-    n = bisect_right(chunks, table.spans[0][0], key=lambda chunk: chunk.start) - 1 if table.spans else -1
-    metadata = chunks[n].metadata if 0 <= n < len(chunks) else {}
-    outer = metadata.get("sections")
-    if metadata.get("section") != table.title or not isinstance(outer, list):
-        return ""
-    return " ".join(map(str, outer))
+def _outer_headings(retrieval: Retrieval, index: Snapshot) -> dict[tuple[str, str], str]:
+    """Return the headings above those that the chunks of the evidence stand under, by document and heading."""
+    evidence = dict.fromkeys(span.chunk for item in retrieval.evidence for span in item.spans)
+    found: dict[tuple[str, str], str] = {}
+    for chunk in index.chunks_by_id(list(evidence)):
+        section, outer = chunk.metadata.get("section"), chunk.metadata.get("sections")
+        if isinstance(section, str) and isinstance(outer, list):
+            found.setdefault((chunk.document, section), " ".join(map(str, outer)))
+    return found
 
 
 def _documents(retrieval: Retrieval, index: Snapshot) -> list[str]:

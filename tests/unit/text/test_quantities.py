@@ -47,7 +47,9 @@ def test_days_are_before_each_other_as_in_the_calendar(a, b):
     assert first.before(second) == (a < b)
 
 
-@pytest.mark.parametrize("text", ["QT-450S", "QT-450s", "450S", "1920S", "QT-1920S", "QT-1920s", "7-1920s", "450s"])
+@pytest.mark.parametrize(
+    "text", ["QT-450S", "QT-450s", "450S", "1920S", "QT-1920S", "QT-1920s", "7-1920s", "450s"]
+)
 def test_the_end_of_a_code_is_no_decade(text):
     assert dates(f"Manual of the {text} pump") == []
     assert document_date("", f"Manual of the {text}") is None

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b(?!-\d)")
 """A number; letters before a hyphen and a digit (`C-30`) are part of a code and no Roman numeral."""
 _ORDINAL = re.compile(r"^(\d+)(?:st|nd|rd|th)$")
 _MAX_CODE_LETTERS = 3
-"""Letters of the longest word before a number that is read as the beginning of a code (`KX 210`)."""
+"""Letters of the longest word before a number that is read as the beginning of a code (`QT 450`)."""
 _FOREIGN_STOP_WORDS = "nr de du di da von vom der die das den la le les el et und im am"
 _NO_CODE_LETTERS = frozenset(word for word in STOP_WORDS if len(word) > 1) | frozenset(
     _FOREIGN_STOP_WORDS.split()
@@ -197,11 +197,11 @@ def codes_differ(a: str, b: str) -> bool:
     """Return whether two normalised names differ in a code, such as that of a model, a version, a room or a trial.
 
     A code is a word with digits and its letters. A single letter behind it belongs to it, and a short word before it
-    may do so (``KX 210 S``).
+    may do so (``QT 450 S``).
 
-    >>> codes_differ("kx-210", "kx-210s"), codes_differ("t 31", "u 31"), codes_differ("room 12", "room 12 b")
+    >>> codes_differ("qt-450", "qt-450s"), codes_differ("t 31", "u 31"), codes_differ("room 12", "room 12 b")
     (True, True, True)
-    >>> codes_differ("pump kx 210 s", "kx-210s"), codes_differ("loan due 2031", "loan 2031")
+    >>> codes_differ("pump qt 450 s", "qt-450s"), codes_differ("loan due 2031", "loan 2031")
     (False, False)
     """
     if skeleton(a) == skeleton(b):
@@ -225,7 +225,7 @@ class _Code(NamedTuple):
         if self.joined == other.joined:
             return True
         is_joined = [code.joined != code.alone for code in (self, other)]
-        # ``KX 210`` is KX210, and may be the pump 210, but is not the PX 210.
+        # ``QT 450`` is QT450, and may be the pump 450, but is not the PT 450.
         return not all(is_joined) and (other.alone in (self.alone, self.joined) or self.alone == other.joined)
 
 
@@ -247,7 +247,7 @@ def _codes_in(key: str) -> list[_Code]:
 def names_conflict(a: str, b: str, *, of_people: bool = True, with_codes: bool = True) -> bool:
     """Return whether two names differ in a word that is never a spelling variant.
 
-    Such words are numbers, years, Roman numerals, ordinals, codes (``KX-210``, ``KX-210S``), opposites (``north``,
+    Such words are numbers, years, Roman numerals, ordinals, codes (``QT-450``, ``QT-450S``), opposites (``north``,
     ``south``), given names and words with a negating prefix.
 
     Args:
@@ -258,7 +258,7 @@ def names_conflict(a: str, b: str, *, of_people: bool = True, with_codes: bool =
 
     >>> names_conflict("henry iv", "henry v"), names_conflict("gale of 1871", "gale of 1872")
     (True, True)
-    >>> names_conflict("kx-210", "kx-210s"), names_conflict("pump kx 210", "pumps kx-210")
+    >>> names_conflict("qt-450", "qt-450s"), names_conflict("pump qt 450", "pumps qt-450")
     (True, False)
     >>> names_conflict("marion vane", "marian vane"), names_conflict("fezziwig ball", "fezziwigg ball")
     (True, False)

@@ -85,9 +85,9 @@ _DATE = re.compile(
     | (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s|day\sof\s)?(?P<month>{_MONTH})\.?,?\s(?P<year>\d{{3,4}})(?!\d)
     | (?P<month2>{_MONTH})\.?\s(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,?\s(?P<year2>\d{{3,4}})(?!\d)
     | (?P<month3>{_MONTH})\.?,?\s(?:of\s)?(?P<year3>\d{{3,4}})(?!\d)
-    | (?P<year4>\d{{3,4}})s\b
+    | (?<!(?-i:[A-Z0-9]-))(?P<year4>\d{{4}})(?-i:s)\b
     | (?P<year5>\d{{1,4}})\s(?P<era>BC|BCE|AD|CE)\b
-    | (?<![\d.,£$€])(?P<year6>[12]\d{{3}})(?!\d|[.,]\d|\s?[%£$€])
+    | (?<![\d.,£$€])(?P<year6>[12]\d{{3}})(?!\d|s\b|[.,]\d|\s?[%£$€])
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -141,7 +141,7 @@ def dates(text: str) -> list[Date]:
     """Read the dates in a text, in order.
 
     Days, months and years in the usual English and ISO formats, decades (``1880s``), years BC, and bare years from
-    1000 to 2999. Month names are English.
+    1000 to 2999. Month names are English. A decade has four digits and a small s: ``210S`` is the end of a code.
 
     >>> [d.first for d in dates("From 12 March 1889 to May 1890, or 1890-06-01; 44 BC.")]
     [(1889, 3, 12), (1890, 5, 1), (1890, 6, 1), (-44, 1, 1)]

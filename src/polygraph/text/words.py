@@ -31,6 +31,9 @@ _STOP = """
 """
 STOP_WORDS = frozenset(_STOP.split())
 """English words that say nothing about the content of a question."""
+_CONTRACTED_S = "he she it that this there here who what where when how why let"
+_CONTRACTED_WITH_S = frozenset(_CONTRACTED_S.split())
+"""Words with which ``is``, ``has`` or ``us`` is contracted; other words may be names: May's, Will's."""
 
 
 def memory_of_words(function: Callable[[str], str], most: int) -> Callable[[str], str]:
@@ -330,7 +333,7 @@ def phrases(text: str) -> list[tuple[str, bool]]:
 def question_names(question: str) -> list[str]:
     """Return the names in a question: quoted phrases, years, and capitalised words that do not start a sentence.
 
-    A question without lower-case letters has no names.
+    A question without lower-case letters has no names. Contractions such as ``I'm`` are none.
 
     >>> question_names("Who sold the “Grey Lady” to Tobias Wren in 1871?")
     ['Grey Lady', 'Tobias', 'Wren', '1871']
@@ -346,6 +349,18 @@ def question_names(question: str) -> list[str]:
         )
         if quoted or number:
             found.append(quoted or number)
-        elif word[0].isupper() and not starts_sentence and word.casefold() not in STOP_WORDS:
+        elif word[0].isupper() and not starts_sentence and not _is_function_word(word.casefold()):
             found.append(re.sub(r"['’]s?$", "", word))
     return list(dict.fromkeys(found))
+
+
+def _is_function_word(word: str) -> bool:
+    """Return whether a word in lower case is a stop word, or one that is contracted with another (``i'm``)."""
+    first, apostrophe, rest = word.replace("’", "'").partition("'")
+    if not apostrophe:
+        return word in STOP_WORDS
+    if rest == "s":
+        return first in _CONTRACTED_WITH_S
+    return (rest == "t" and first.endswith("n")) or (
+        rest in ("m", "ve", "ll", "d", "re") and first in STOP_WORDS
+    )

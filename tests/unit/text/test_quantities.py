@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.text.quantities import Date, dates, quantities
+from polygraph.text.quantities import Date, dates, document_date, quantities
 
 MONTHS = list(calendar.month_name)[1:]
 SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -45,6 +45,19 @@ def test_day_numbers_are_those_of_the_calendar(day):
 def test_days_are_before_each_other_as_in_the_calendar(a, b):
     first, second = dates(a.isoformat())[0], dates(b.isoformat())[0]
     assert first.before(second) == (a < b)
+
+
+@pytest.mark.parametrize(
+    "text", ["QT-450S", "QT-450s", "450S", "1920S", "QT-1920S", "QT-1920s", "7-1920s", "450s"]
+)
+def test_the_end_of_a_code_is_no_decade(text):
+    assert dates(f"Manual of the {text} pump") == []
+    assert document_date("", f"Manual of the {text}") is None
+
+
+@pytest.mark.parametrize("text", ["1920s", "mid-1920s", "pre-1920s"])
+def test_a_decade_has_four_digits_and_a_small_s(text):
+    assert [(d.first, d.last) for d in dates(f"Pumps of the {text}")] == [((1920, 1, 1), (1929, 12, 31))]
 
 
 @given(st.integers(0, 10**12))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.text.words import StemCounts, content_stems, shared_stems, words
+from polygraph.text.words import StemCounts, content_stems, question_names, shared_stems, words
 
 TEXT = (
     "The parties' mills, Mara O'Neil’s and others', were re-opened in 1871: she changed a_plan; x'y'z hoped."
@@ -80,3 +80,18 @@ def test_texts_that_were_looked_through_before_are_counted_as_if_they_were_not(t
     counts.look_through([(["ab"], texts[:2]), ([], texts[1:3])])
     assert counts.of(texts) == [len(shared_stems(wanted, text)) for text in texts]
     assert counts.of(texts, without=["ab"]) == [len(shared_stems(wanted - {"ab"}, text)) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["I'm", "I’m", "I've", "I’ll", "I'd", "We're", "It's", "What’s", "Let's", "Don't", "Can’t", "There's"],
+)
+def test_a_contraction_of_a_function_word_is_no_name(word):
+    assert question_names(f"Which boat is free now that {word} late in Wick?") == ["Wick"]
+
+
+@pytest.mark.parametrize(
+    ("word", "name"), [("May's", "May"), ("Will’s", "Will"), ("O'Neil", "O'Neil"), ("Ann'd", "Ann'd")]
+)
+def test_a_name_with_an_apostrophe_is_one(word, name):
+    assert question_names(f"Which boat is {word} boat?") == [name]

@@ -8,6 +8,7 @@ the passages, or if no sentence comes close to answering (thresholds: docs/desig
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -81,6 +82,7 @@ _ROLE_GAIN = 3.0
 cross-encoder alone rates 8 below the threshold, those beside a name by at most 2.1."""
 _ASKS_WHO_ASKED = re.compile(r"\b(?:ask(?:s|ed)?|questions?|questioned|wonder(?:s|ed)?)\b", re.IGNORECASE)
 """Words of a question that a question in the documents can answer."""
+_HYPHEN_IN_WORD = re.compile(r"(?<=[^\W_])[-‐\u00ad](?=[^\W_])")
 _KIND_WEIGHT = 0.05
 """Weight of `kind_gain` without a cross-encoder, whose logits it is measured in."""
 
@@ -375,13 +377,19 @@ def _missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
         asked = [name for name in asked if not name.isalpha() or name[1:] != name[1:].lower()]
     if not asked:
         return []
-    held = {stem(w) for p in passages for w in words(f"{p.title} {p.chunk.text}")}
+    held = {stem(w) for p in passages for w in _plain_words(f"{p.title} {p.chunk.text}")}
     missing = []
     for name in asked:
-        parts = [stem(w) for w in words(name) if w not in STOP_WORDS]
+        parts = [stem(w) for w in _plain_words(name) if w not in STOP_WORDS]
         if parts and not any(_occurs(part, held) for part in parts):
             missing.append(name)
     return missing
+
+
+def _plain_words(text: str) -> set[str]:
+    """Return the words of a text in plain characters (`CO₂` as `co2`); words with hyphens also in one (`Wi-Fi`)."""
+    plain = unicodedata.normalize("NFKC", text)
+    return {*words(plain), *words(_HYPHEN_IN_WORD.sub("", plain))}
 
 
 def _occurs(part: str, held: set[str]) -> bool:

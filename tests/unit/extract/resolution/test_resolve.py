@@ -256,6 +256,63 @@ def test_names_with_different_numbers_never_merge():
     assert n_entities(found) == len(rows)
 
 
+@pytest.mark.parametrize("by_model", [True, False])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("QT-450", "QT-450S"),
+        ("QT-450", "QT-450E"),
+        ("QT-450S", "QT-450E"),
+        ("QT-450", "PT-450"),
+        ("qt-450", "qt-450s"),  # no plural
+        ("D-31", "D-32"),
+        ("v3.1", "v3.1.1"),
+        ("Room 12", "Room 12b"),
+        ("Sallow QT-450 pump", "Sallow QT-450S pump"),
+        ("QT 450 pump", "QT-450S pump"),
+        ("QT-450 / QT-450S", "QT-450"),
+    ],
+)
+def test_codes_that_differ_never_merge_by_likeness(first, second, by_model):
+    rows = [mention(name, d, type="object") for d, name in (("a.md", first), ("b.md", second))]
+    rows += [mention("Ana Ruiz", d) for d in ("a.md", "b.md")]
+    found = resolve(rows, embed=all_alike, by_model=by_model)
+    assert not same(found, ("a.md", first), ("b.md", second))
+    assert same(
+        resolve(rows, embed=all_alike, by_model=by_model, must_link=frozenset([(first, second)])),
+        ("a.md", first),
+        ("b.md", second),
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("Sallow Works D-31", "Sallow Works D-32"), ("Sallow v3.1", "Sallow v3.1.1")]
+)
+def test_codes_are_no_transcriptions_of_one_name(first, second):
+    rows = [mention(name, d, type="organization") for d, name in (("a.md", first), ("b.md", second))]
+    rows += [mention("Ana Ruiz", d) for d in ("a.md", "b.md")]
+    assert not same(resolve(rows), ("a.md", first), ("b.md", second))
+
+
+@pytest.mark.parametrize("by_model", [True, False])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("QT-450S", "QT 450S"),
+        ("QT-450S", "QT450S"),
+        ("QT-450S", "Qt-450s"),
+        ("QT-450S", "QT 450 S"),
+        ("CL-30", "CL30"),  # no Roman numeral
+        ("Sallow pump QT-450", "Sallow pumpe QT 450"),
+        ("Sallow v3.1", "Sallow 3.1"),
+    ],
+)
+def test_spellings_of_one_code_merge(first, second, by_model):
+    rows = [mention(name, d, type="object") for d, name in (("a.md", first), ("b.md", second))]
+    found = resolve(rows, embed=all_alike, by_model=by_model)
+    assert same(found, ("a.md", first), ("b.md", second))
+
+
 def test_names_one_edit_apart_merge_only_with_a_shared_context_name():
     variants = [mention("Ebenezer Fezziwigg"), mention("Ebenezer Fezziwig", "b.md")]
     context = [mention("Dick Wilkins"), mention("Dick Wilkins", "b.md")]

@@ -460,3 +460,22 @@ def test_dates_and_prices_are_no_telephone_numbers():
     detail = asked_contact_detail("What is the phone number?")
     assert not detail.form.search("On 2021-05-01 10:00, 18 Nov 2024 16:00:00 and for £1,250,000.")
     assert detail.form.search("Call +44 (1632) 960-417.")
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("CO2", "CO₂"),
+        ("CO₂", "CO2"),
+        ("WiFi", "Wi-Fi"),
+        ("Wi-Fi", "WiFi"),
+        ("WiFi", "Wi\u2011Fi"),  # a hyphen that does not break
+        ("E-Mail", "email"),
+        ("Ｆｕｌｌ", "full"),
+    ],
+)
+def test_a_name_is_found_in_another_way_to_write_it(name, written):
+    text = f"The lighthouse measures the {written} of the lamp room in the morning."
+    judge = Judge("morning")
+    assert not chosen(f"Who measures the {name} of the lamp room?", text, reranker=judge).refused_because
+    assert "nothing of “H2S”" in chosen("Who measures the H2S there?", text, reranker=judge).refused_because

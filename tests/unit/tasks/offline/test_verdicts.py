@@ -61,6 +61,82 @@ def test_a_case_that_is_not_clear_has_no_verdict(question: str, text: str) -> No
     assert decide(question, text) == ""
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        # Another model, whose name begins like that of the question.
+        ("Can I mount the QT-450?", "The QT-450S may be mounted on the wall."),
+        ("Can the QT-450S be mounted?", "The QT-450 may be mounted on the wall."),
+        ("Can the QT 450 be mounted?", "The QT-450S may be mounted on the wall."),
+        ("Can the QT 450 be mounted?", "The QT 450 S may be mounted on the wall."),
+        ("Can I mount the QT-450?", "The QT-450S may be mounted on the QT-450."),
+        # A word of the question is missing: its verb, its object or its number.
+        ("Can the bowl of the QT-450 go in the oven?", "The bowl of the QT-450 holds 3 litres."),
+        ("Can the QT-450 be used with salt water?", "The QT-450 is a salt-water pump."),
+        ("Can the QT-450 be used with hot water?", "The QT-450 is used with cold water."),
+        ("Does the QT-450 have a lid?", "The lid of the QT-450 is red."),
+        ("Can I mount two QT-450?", "The QT-450 may be mounted on the wall."),
+        # Part of a compound, and what a compound is about.
+        ("Is the QT-450 a water pump?", "The QT-450 is a salt-water pump."),
+        ("Can the lid be dried?", "The glass lid can be dried."),
+        ("Can I use salt?", "Do not use salt tablets."),
+        # Words of two sentences.
+        (
+            "Can I dry the QT-450 lid?",
+            "The QT-450 has a lid of glass. Its wooden spoon can be dried in the sun.",
+        ),
+        ("Can the QT-450 be dried?", "The QT-450 has a lid of glass. Its spoon can be dried."),
+        ("Can the QT-450 be dried?", "The spoon is part of the QT-450S. It can be dried."),
+        # The negation is of something else, or of a part only.
+        ("Can lids be boiled?", "Lids must not be dried and can be boiled."),
+        ("Can I stack two lids?", "Do not stack more than two lids."),
+        ("May dogs enter?", "Dogs may not enter without a lead."),
+        ("May dogs enter?", "Dogs may enter without a lead."),
+        ("Can I boil the lid?", "Avoid boiling the lid."),
+        # A duty, a leave and a deed are not the same.
+        ("Must the lid be boiled?", "The lid can be boiled."),
+        ("Can the lid be boiled?", "The lid need not be boiled."),
+        ("Can I boil the lid?", "The firm boils the lid."),
+        ("Does the lamp leak?", "The lamp may leak."),
+        # Who does it to whom.
+        ("Can the lamp be seen from the tower?", "The tower can be seen from the lamp."),
+    ],
+)
+def test_a_clause_about_something_else_gives_no_verdict(question: str, text: str) -> None:
+    assert decide(question, text) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "verdict"),
+    [
+        (
+            "Can the QT-450S be mounted?",
+            "The QT-450S may be mounted on a QT-450S with the frame DF-2.",
+            "Yes",
+        ),
+        ("Can I mount the QT 450S?", "The QT-450S may be mounted on the wall.", "Yes"),
+        ("Can I mount the QT-450 S?", "The QT 450S may be mounted on the wall.", "Yes"),
+        ("Is the QT-450 a salt-water pump?", "The QT-450 is a salt-water pump.", "Yes"),
+        ("Does the QT-450 work with salt water?", "The QT-450 works with salt-water.", "Yes"),
+        ("Can the QT-450 be dried?", "The QT-450 has a lid of glass. It cannot be dried.", "No"),
+        ("Can lids be dried?", "Lids must not be dried and can be boiled.", "No"),
+        ("Can the lid be dried?", "The glass lid can be dried. The lid cannot be dried.", "No"),
+        ("May dogs enter without a lead?", "Dogs may not enter without a lead.", "No"),
+        ("May dogs enter without a lead?", "Dogs may enter without a lead.", "Yes"),
+        ("Do I have to boil the lid?", "The lid must be boiled.", "Yes"),
+        ("Does the QT-450 have a lid?", "The QT-450 has no lid.", "No"),
+        ("Can I boil the lid?", "The lid can be boiled.", "Yes"),
+    ],
+)
+def test_a_clause_with_all_that_is_asked_decides(question: str, text: str, verdict: str) -> None:
+    assert decide(question, text) == verdict
+
+
+def test_a_german_question_that_begins_like_an_english_one_gets_no_verdict() -> None:
+    text = "Die Jahreskarte kostet im Sommer und im Winter 30 Euro. Sie ist nicht mit anderen zu nutzen."
+    assert decide("Was kostet die Jahreskarte?", text) == ""
+
+
 def test_sentences_that_contradict_each_other_give_no_verdict() -> None:
     assert (
         decide("Is alcohol reimbursed?", "Alcohol is not reimbursed.", "Alcohol is reimbursed at fairs.")
@@ -81,6 +157,13 @@ def test_two_things_are_compared_by_a_quantity_of_the_right_kind() -> None:
     texts = ("The north tower is 41 metres high and white.", "The south tower is 38 metres high.")
     assert decide("Which is higher, the north tower or the south tower?", *texts) == "north tower"
     assert decide("Which is heavier, the north tower or the south tower?", *texts) == ""
+
+
+def test_models_are_compared_by_their_own_quantities() -> None:
+    texts = ("The QT-450S weighs 33 kg.", "The QT-450 weighs 31 kg.", "The PT-310 weighs 32 kg.")
+    assert decide("Which is heavier, the QT-450 or the PT-310?", *texts) == "PT-310"
+    assert decide("Which is heavier, the QT-450S or the QT-450?", *texts) == "QT-450S"
+    assert decide("Which is heavier, the QT-450E or the PT-310?", *texts) == ""
 
 
 def test_a_quantity_of_something_else_in_a_sentence_that_names_a_thing_is_not_its_own() -> None:

@@ -10,7 +10,7 @@ from polygraph.extract.resolution.names.full_names import is_full_name
 from polygraph.extract.resolution.names.given_names import are_translated
 from polygraph.extract.resolution.names.name_parts import fold
 from polygraph.extract.resolution.names.romanize import consonants, is_abjad, is_other_script, sounds
-from polygraph.extract.resolution.names.spelling import similarity
+from polygraph.extract.resolution.names.spelling import codes_differ, similarity
 from polygraph.extract.resolution.vocabulary.international import body_in_english, is_acronym_of_body
 from polygraph.extract.resolution.vocabulary.kinds import CLASS_OF_NOUN, kinds_conflict
 from polygraph.extract.resolution.vocabulary.regions import institution_in_english, place_in_english
@@ -135,6 +135,8 @@ def _merge_transcriptions(merger: Merger, kinds: Mapping[str, str]) -> None:
                     merger.side_by_side(x, y) for x in merger.roots([first]) for y in merger.roots([second])
                 )
                 if is_name or not alike or listed or kinds[first] != kinds[second]:
+                    continue
+                if codes_differ(first, second):
                     continue
                 accented = equal and not (first + second).isascii()
                 long = len(consonants(first)) > _LONG_KEY

@@ -4,10 +4,20 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from polygraph.extract.lexicon import ALL_COMPANY_FORMS, DOTTED_COMPANY_FORMS, MEN, WOMEN
+from polygraph.text.words import STOP_WORDS
 
-_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
+_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b(?!-\d)")
+"""A number; letters before a hyphen and a digit (`C-30`) are part of a code and no Roman numeral."""
+_ORDINAL = re.compile(r"^(\d+)(?:st|nd|rd|th)$")
+_MAX_CODE_LETTERS = 3
+"""Letters of the longest word before a number that is read as the beginning of a code (`QT 450`)."""
+_FOREIGN_STOP_WORDS = "nr de du di da von vom der die das den la le les el et und im am"
+_NO_CODE_LETTERS = frozenset(word for word in STOP_WORDS if len(word) > 1) | frozenset(
+    _FOREIGN_STOP_WORDS.split()
+)
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 _CONTRASTS = """
 north south east west northern southern eastern western upper lower inner outer old new great little big small
@@ -183,23 +193,79 @@ def numbers_in(key: str) -> list[str]:
     return _NUMBER.findall(key)
 
 
-def names_conflict(a: str, b: str, *, of_people: bool = True) -> bool:
+def codes_differ(a: str, b: str) -> bool:
+    """Return whether two normalised names differ in a code, such as that of a model, a version, a room or a trial.
+
+    A code is a word with digits and its letters. A single letter behind it belongs to it, and a short word before it
+    may do so (``QT 450 S``).
+
+    >>> codes_differ("qt-450", "qt-450s"), codes_differ("t 31", "u 31"), codes_differ("room 12", "room 12 b")
+    (True, True, True)
+    >>> codes_differ("pump qt 450 s", "qt-450s"), codes_differ("loan due 2031", "loan 2031")
+    (False, False)
+    """
+    if skeleton(a) == skeleton(b):
+        return False
+    codes, others = _codes_in(a), _codes_in(b)
+    for code in codes:
+        same = next((other for other in others if code.is_same(other)), None)
+        if same is None:
+            return True
+        others.remove(same)
+    return bool(others)
+
+
+class _Code(NamedTuple):
+    """A word with digits, in letters and digits only, without and with the short word before it."""
+
+    alone: str
+    joined: str
+
+    def is_same(self, other: "_Code") -> bool:
+        if self.joined == other.joined:
+            return True
+        is_joined = [code.joined != code.alone for code in (self, other)]
+        # ``QT 450`` is QT450, and may be the pump 450, but is not the PT 450.
+        return not all(is_joined) and (other.alone in (self.alone, self.joined) or self.alone == other.joined)
+
+
+def _codes_in(key: str) -> list[_Code]:
+    words = key.split()
+    found = []
+    for n, word in enumerate(words):
+        if not any(map(str.isdigit, word)):
+            continue
+        before, after = words[n - 1] if n else "", words[n + 1] if n + 1 < len(words) else ""
+        code = _ORDINAL.sub(r"\1", skeleton(_VERSION.sub("", word)))
+        if code[-1].isdigit() and len(after) == 1 and after.isalpha():
+            code += after
+        is_short = before.isalpha() and len(before) <= _MAX_CODE_LETTERS and before not in _NO_CODE_LETTERS
+        found.append(_Code(code, before + code if is_short and code[0].isdigit() else code))
+    return found
+
+
+def names_conflict(a: str, b: str, *, of_people: bool = True, with_codes: bool = True) -> bool:
     """Return whether two names differ in a word that is never a spelling variant.
 
-    Such words are numbers, years, Roman numerals, ordinals, opposites (``north``, ``south``), given names and
-    words with a negating prefix.
+    Such words are numbers, years, Roman numerals, ordinals, codes (``QT-450``, ``QT-450S``), opposites (``north``,
+    ``south``), given names and words with a negating prefix.
 
     Args:
         a: a normalised name.
         b: another one.
         of_people: whether given names distinguish.
+        with_codes: whether codes distinguish.
 
     >>> names_conflict("henry iv", "henry v"), names_conflict("gale of 1871", "gale of 1872")
     (True, True)
+    >>> names_conflict("qt-450", "qt-450s"), names_conflict("pump qt 450", "pumps qt-450")
+    (True, False)
     >>> names_conflict("marion vane", "marian vane"), names_conflict("fezziwig ball", "fezziwigg ball")
     (True, False)
     """
     if sorted(numbers_in(a)) != sorted(numbers_in(b)):
+        return True
+    if with_codes and codes_differ(a, b):
         return True
     left, right = set(a.split()), set(b.split())
     only_left, only_right = left - right, right - left

@@ -336,6 +336,7 @@ def _differ_in_number_or_opposite(mine: Set[str], theirs: Set[str]) -> bool:
     return bool(mine & theirs) and names_conflict(
         *(" ".join(sorted(some - number)) for some, number in zip((mine, theirs), numbers, strict=True)),
         of_people=False,
+        with_codes=False,
     )
 
 

@@ -184,7 +184,9 @@ def _aligned(lines: Sequence[str], n: int, first: int, *, is_ruled: bool) -> _Fo
     grid = [[text for text, _ in row] for row in cells]
     if len(columns) > _MAX_COLUMNS or not _name_columns(grid[0]):
         return None
-    if any(sum(map(bool, row)) < 2 for row in grid[1:]):
+    if any(_BEGINS_AS_VALUE.match(name) and not _YEAR.fullmatch(name) for name in grid[0]):
+        return None  # a row, perhaps the last one of another table
+    if any(sum(map(bool, row)) < 2 or any("|" in cell for cell in row) for row in grid[1:]):
         return None
     # What stands between the gaps of the header is the name of one column each.
     if len([name for name in grid[0] if name]) != len(_GAP.findall(header)):
@@ -236,10 +238,7 @@ def _is_clear(grid: Sequence[Sequence[str]]) -> bool:
         return False
     if not names[0]:
         return len(names) > 2 and all(row[0] for row in rows)
-    if any(
-        name.casefold() in _BLANKS or (_BEGINS_AS_VALUE.match(name) and not _YEAR.fullmatch(name))
-        for name in names
-    ):
+    if any(name.casefold() in _BLANKS for name in names):
         return False
     words = [name for name in names if name[0].isalpha()]
     if len({name[0].isupper() for name in words}) > 1:

@@ -144,7 +144,7 @@ def test_years_name_columns() -> None:
             "We thank you for your order.\n", id="a letterhead with a rule"),
         pytest.param("Wool      12      4.50\n--------------------\nTotal     12      4.50\nPaid      12      4.50\n",
             id="the last row above a rule"),
-        pytest.param("             Left     Right\n  Lamp     |  4 m      5 m\n  Mast     |  6 m      7 m\n", id="bars"),
+        pytest.param("            Left     Right\n  Lamp    |  4 m      5 m\n  Mast    |  6 m      7 m\n", id="bars"),
         pytest.param("Chapter   One\n-------   ---\n\nIt rained.\n", id="a rule without rows"),
     ],
 )  # fmt: skip

@@ -554,7 +554,7 @@ def test_a_second_folder_is_added_beside_the_first(call, built, tmp_path, write_
 def test_ask_shows_text_sources_and_cost(call, built):
     shown = call("ask", QUESTION, "--index", built, "-m", "bm25").out
     assert "[1]" in shown
-    assert "letter.txt, characters" in shown
+    assert "letter.txt\n" in shown
     assert "bm25 · sentences of the documents, no model called" in shown
 
 

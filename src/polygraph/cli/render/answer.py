@@ -87,6 +87,7 @@ def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bo
 
 def show_citation(citation: Citation, letter: str = "") -> None:
     """Print the source of a statement with the quoted passage, and the letters of its marks if it has any."""
+    place = f", {citation.place}" if citation.place else ""
     also = f"; also in {', '.join(citation.also)}" if citation.also else ""
     quote = " ".join(citation.quote.split())
     quote = quote if len(quote) <= _QUOTE else f"{quote[:_QUOTE].rsplit(' ', 1)[0]} …"
@@ -94,7 +95,7 @@ def show_citation(citation: Citation, letter: str = "") -> None:
         Text.assemble(
             (f"[{citation.n}{letter}] ", "bold"),
             (citation.title, "cyan"),
-            (f"  {citation.document}, characters {citation.start}–{citation.end}{also}", "dim"),
+            (f"  {citation.document}{place}{also}", "dim"),
         )
     )
     out.print(Text(f"    “{quote}”"))

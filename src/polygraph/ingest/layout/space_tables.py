@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from polygraph.ingest.content import LoadedTable
-from polygraph.ingest.headings import FENCE
 from polygraph.ingest.layout.table_rows import make_table
+from polygraph.text.headings import FENCE
 
 _GAP = re.compile(r"\S(?:\s?\S)*")
 """Text without a gap of two spaces."""

@@ -17,7 +17,7 @@ from polygraph.retrieve.graph_statements import (
 )
 from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.answer import NO_SENTENCE, answer_with_sentences
 from polygraph.tasks.offline.question_scope import is_global_question, summary_subject
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import FENCES, Passage, QuotedSentence, in_lines
@@ -42,6 +42,13 @@ class CitedText:
 def refusal(reason: str) -> CitedText:
     """Return the text of a refusal."""
     return CitedText(text=f"The documents do not answer this: {reason}.", refused=True)
+
+
+def _not_found(reason: str) -> CitedText:
+    """Return a refusal by rules, which do not tell that the documents have no answer."""
+    closer = reason.removeprefix(NO_SENTENCE).removeprefix("; ")
+    found = "No sentence that answers this was found"
+    return CitedText(text=f"{found}: {closer}." if closer else f"{found}.", refused=True)
 
 
 def answer_offline(
@@ -80,10 +87,8 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
             return _from_graph(found)
         if is_global:
             # The reader takes a German noun of the question for a name that is missing.
-            return refusal(
-                "no sentence sums up the collection; a question about the whole collection is one for `graphrag-global`"
-            )
-        return refusal(selection.refused_because)
+            return _not_found("a question about the whole collection is one for `graphrag-global`")
+        return _not_found(selection.refused_because)
     answer = _quoted(selection.sentences, passages)
     return replace(
         answer,

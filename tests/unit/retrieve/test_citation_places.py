@@ -71,9 +71,10 @@ def handbook(tmp_path_factory, write_files):
     filler = "The bell rings at noon and the gulls answer it from the roof of the old customs house. " * 30
     files = {
         "guide.md": (
-            "# Guide\n\n" + f"The harbour was dug in 1790.\n\n## 1 Berths\n\n{filler}\n\nA berth costs £9 a night."
-            f"\n\n## 2 Tides\n\nThe gate opens at high water.\n\n### Prices\n\n| Boat | Fee |\n|---|---|\n| Dinghy | £4 |\n"
-            "| Yacht | £12 |\n"
+            "# Guide\n\n"
+            + f"The harbour was dug in 1790.\n\n## 1 Berths\n\n{filler}\n\nA berth costs £9 a night.\n\n"
+            "## 2 Tides\n\nThe gate opens at high water.\n\n### Prices\n\n"
+            "| Boat | Fee |\n|---|---|\n| Dinghy | £4 |\n| Yacht | £12 |\n"
         ),
         "story.txt": f"{filler}\n\nMara Quill lit the lamp.\n\n{filler}",
         "fleet.csv": "Boat,Berth,Crew\nDunlin,A4,2\nPetrel,B11,4\n",

@@ -655,7 +655,8 @@ def test_methods_are_told_in_short_in_full_and_one_by_one(call, tmp_path):
     rows = json.loads(call("methods", "select", "--json").out)
     assert [row["name"] for row in rows] == ["select", "select:rag-vs-graphrag"]
     assert rows[0]["measured"] is None
-    fails(call("methods", "selct"), "there is no method 'selct'")
+    fails(call("methods", "selct"), "there is no method 'selct'. Did you mean select? Choose one of: ")
+    fails(call("methods", "quantum"), "there is no method 'quantum'. Choose one of: ")
     fails(call("methods", "--index", tmp_path / "nowhere"), "polygraph index PATH")
 
 

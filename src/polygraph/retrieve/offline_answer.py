@@ -21,6 +21,7 @@ from polygraph.tasks.offline.answer import NO_SENTENCE, answer_with_sentences
 from polygraph.tasks.offline.question_scope import is_global_question, summary_subject
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import FENCES, Passage, QuotedSentence, in_lines
+from polygraph.text.emphasis import without_emphasis
 from polygraph.text.words import content_stems, question_names
 
 _ABOUT = 6
@@ -129,7 +130,8 @@ def _quoted(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) ->
         citations.append(
             cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
         )
-    return CitedText(text=_joined([(in_lines(c.quote), c.n) for c in citations]), citations=tuple(citations))
+    shown = [(without_emphasis(in_lines(c.quote)), c.n) for c in citations]
+    return CitedText(text=_joined(shown), citations=tuple(citations))
 
 
 def _joined(quoted: Sequence[tuple[str, int]]) -> str:

@@ -35,6 +35,11 @@ def test_each_shows_the_sentence_that_shares_most_words_with_the_question(snapsh
     ]
 
 
+def test_a_passage_without_words_of_the_question_shows_its_beginning(snapshot):
+    found = nearest_passages("Who sank the moon?", evidence(snapshot, "mill.md:0"), snapshot)
+    assert [c.quote for c in found] == ["The mill grinds oats."]
+
+
 def test_the_first_three_passages_are_shown_each_once(snapshot):
     some = evidence(snapshot, "pier.md:0", "pier.md:0", "inn.md:0", "ferry.md:0", "mill.md:0")
     found = nearest_passages("Who owns the pier?", some, snapshot)

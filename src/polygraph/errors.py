@@ -28,7 +28,11 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
+
+_CLOSE = 0.8
+"""Similarity (difflib ratio) of a misspelt name to the one that was meant."""
 
 
 def quoted(argument: object) -> str:
@@ -67,8 +71,10 @@ class UnknownMethod(UserError):
         self.name = name
         self.known = tuple(sorted(known))
         bases = ", ".join(other for other in self.known if ":" not in other)
+        close = get_close_matches(name, self.known, n=1, cutoff=_CLOSE)
+        meant = f"Did you mean {close[0]}? " if close else ""
         super().__init__(
-            f"there is no method {name!r}. Choose one of: {bases}; or a preset from: polygraph methods --full"
+            f"there is no method {name!r}. {meant}Choose one of: {bases}; or a preset from: polygraph methods --full"
         )
 
 

@@ -25,7 +25,7 @@ def answer_html(found: Any) -> str:
         cost,
     ]
     sources = [
-        (f"[{c.n}]", c.title or c.document, f"{c.document} {c.start}-{c.end}", c.quote)
+        (f"[{c.n}]", c.title or c.document, f"{c.document}, {c.place}" if c.place else c.document, c.quote)
         for c in found.citations
     ]
     return _block(

@@ -485,6 +485,9 @@ class Citation:
     """Offsets in the answer's text of the marks ``[n]`` that refer to it; empty if they cannot be told apart."""
     also: tuple[str, ...] = ()
     """Ids of other documents that contain the same passage."""
+    place: str = ""
+    """Where the quote stands in its document, for readers: the row of a table, or page and section, or else the number
+    of its passage; empty in a document of one passage without headings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

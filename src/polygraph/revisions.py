@@ -35,5 +35,5 @@ SYNONYM_COSINE = 0.8
 SYNONYM_NEIGHBOURS = 100
 """Edges that one name may begin, the nearest first (authors' code: about 100)."""
 
-EXTRACTIVE_REPORTS = "5"
+EXTRACTIVE_REPORTS = "6"
 """Of `graph.reports.extractive`: which sentences make up a report."""

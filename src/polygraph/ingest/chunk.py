@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from polygraph.ingest.headings import MAX_HEADING, UNDERLINE, heading_paths
 from polygraph.records import Chunk, Document, Json, Window
+from polygraph.text.headings import MAX_HEADING, UNDERLINE, heading_paths
 from polygraph.text.passage import short_fields
 from polygraph.text.sentences import is_hard_wrapped, sentence_spans, trim_span
 

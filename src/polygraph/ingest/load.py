@@ -21,11 +21,11 @@ from polygraph.ingest.formats import (
     read_content,
     read_file,
 )
-from polygraph.ingest.headings import headings
 from polygraph.ingest.ignore import EVERYTHING, Selection
 from polygraph.ingest.readers.plain_text import file_title, first_line_title, short_title
 from polygraph.ingest.source_fields import date_of
 from polygraph.records import Document, Json, Table
+from polygraph.text.headings import headings
 
 _OWN_FIELDS = ("path", "format", "encoding", "pages")
 _REASONS_SHOWN = 3

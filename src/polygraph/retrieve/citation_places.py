@@ -1,14 +1,19 @@
-"""Where the citations of an answer stand in its text, and which other documents hold what they quote."""
+"""Where citations stand in an answer and in their documents, and which other documents hold what they quote."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from string import ascii_lowercase
 
-from polygraph.records import Chunk, Citation, Evidence, Span
+from polygraph.records import Chunk, Citation, Evidence, Span, Table
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.headings import headings
+from polygraph.text.sentences import is_table_row
 
 _MARK = re.compile(r"\[(\d{1,4})\]")
+_MAX_TITLE = 80
+"""Characters of a heading in a place."""
 _MAX_SPANS = 20
 """Evidence that rests on more passages, such as a report, is not looked through for copies of a quote."""
 
@@ -16,7 +21,7 @@ _MAX_SPANS = 20
 def with_places(
     text: str, citations: Sequence[Citation], evidence: Sequence[Evidence], index: Snapshot
 ) -> tuple[Citation, ...]:
-    """Return the citations of an answer with `Citation.at` and `Citation.also`.
+    """Return the citations of an answer with `Citation.at`, `Citation.also` and `Citation.place`.
 
     Args:
         text: of the answer.
@@ -38,11 +43,13 @@ def with_places(
         elif len(places) == 1 or len(positions) == 1:
             at.update((i, tuple(places)) for i in positions)
     chunks = _chunks_with_copies(citations, evidence, index)
+    places_in_documents = _places(citations, index)
     return tuple(
         replace(
             citation,
             at=citation.at or at.get(i, ()),
             also=_also(citation, evidence, chunks),
+            place=places_in_documents[i],
         )
         for i, citation in enumerate(citations)
     )
@@ -76,6 +83,76 @@ def with_letters(text: str, of_marks: Mapping[int, str]) -> str:
     'One [7a]. Two [7b].'
     """
     return _MARK.sub(lambda mark: f"[{mark[1]}{of_marks.get(mark.start(), '')}]", text)
+
+
+def _places(citations: Sequence[Citation], index: Snapshot) -> list[str]:
+    """Return the `Citation.place` of each citation."""
+    chunks = {c.id: c for c in index.chunks_by_id(list(dict.fromkeys(c.chunk for c in citations)))}
+    with_rows = dict.fromkeys(c.document for c in citations if is_table_row(" ".join(c.quote.split())))
+    tables = index.tables_of(list(with_rows)) if with_rows else {}
+    found = []
+    for citation in citations:
+        chunk = chunks.get(citation.chunk)
+        place = _row(citation, tables.get(citation.document, ()))
+        if not place and chunk is not None:
+            place = _page_and_section(citation, chunk, index) or _passage(chunk, index)
+        found.append(place)
+    return found
+
+
+def _row(citation: Citation, tables: Sequence[Table]) -> str:
+    for number, table in enumerate(tables, 1):
+        for row, (start, end) in enumerate(table.spans, 1):
+            if start <= citation.start < end:
+                title = _short(table.title)
+                if title and not _same(title, citation.title):
+                    return f"row {row} of “{title}”"
+                return f"row {row} of table {number}" if len(tables) > 1 else f"row {row}"
+    return ""
+
+
+def _page_and_section(citation: Citation, chunk: Chunk, index: Snapshot) -> str:
+    section = _section(chunk, citation.start - chunk.start)
+    parts = [f"page {page}"] if (page := _page(citation, chunk, index)) else []
+    if section and not _same(section, citation.title):
+        parts.append(f"section “{_short(section)}”")
+    return ", ".join(parts)
+
+
+def _page(citation: Citation, chunk: Chunk, index: Snapshot) -> int:
+    """Return the page on which a quote begins, from 1; 0 in a document without pages."""
+    if "page" not in chunk.metadata:
+        return 0
+    document = index.store.documents.get(citation.document)
+    pages = document.metadata.get("pages") if document is not None else None
+    starts = [page for page in pages if isinstance(page, int)] if isinstance(pages, list) else []
+    return max(1, bisect_right(starts, citation.start)) if starts else 0
+
+
+def _section(chunk: Chunk, offset: int) -> str:
+    """Return the heading above a position in a chunk; empty if there is none."""
+    inside = headings(chunk.text)
+    if above := [title for start, title in inside if start <= offset]:
+        return above[-1]
+    outer = chunk.metadata.get("begins_in")
+    nearest = outer[-1] if isinstance(outer, list) and outer else chunk.metadata.get("section")
+    # The section of a chunk is that of its middle, whose heading may be behind the position.
+    is_known = isinstance(nearest, str) and all(title != nearest for _, title in inside)
+    return nearest if is_known and isinstance(nearest, str) else ""
+
+
+def _passage(chunk: Chunk, index: Snapshot) -> str:
+    n = len(index.chunks_of(chunk.document))
+    return f"passage {chunk.ordinal + 1} of {n}" if n > 1 else ""
+
+
+def _same(heading: str, title: str) -> bool:
+    """Return whether a heading is the title of its document, or the beginning of one that is wrapped."""
+    return title.casefold().startswith(heading.rstrip("…").casefold())
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= _MAX_TITLE else f"{title[:_MAX_TITLE].rsplit(' ', 1)[0]} …"
 
 
 def _chunks_with_copies(

@@ -17,6 +17,7 @@ from polygraph.retrieve.steps import entities_in_question
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate, candidate_sentences
 from polygraph.tasks.offline.verdicts import asks_for_verdict
+from polygraph.text.emphasis import without_emphasis
 from polygraph.text.words import content_stem_set
 
 NEEDS = frozenset({"graph", "mentions"})
@@ -189,7 +190,7 @@ def _draft(
         if chunk.id in numbers:
             span = candidate.quoted.span
             n = numbers[chunk.id]
-            parts.append(f"{candidate.quoted.text} [{n}]")
+            parts.append(f"{without_emphasis(candidate.quoted.text)} [{n}]")
             citations.append(cite(n, chunk, span.start - chunk.start, span.end - chunk.start, titles))
     if len(parts) < len(sentences):
         return None

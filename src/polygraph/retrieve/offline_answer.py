@@ -17,7 +17,7 @@ from polygraph.retrieve.graph_statements import (
 )
 from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.answer import NO_SENTENCE, answer_with_sentences
 from polygraph.tasks.offline.question_scope import (
     is_global_question,
     refers_back,
@@ -26,6 +26,7 @@ from polygraph.tasks.offline.question_scope import (
 )
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import Passage, QuotedSentence
+from polygraph.text.emphasis import without_emphasis
 from polygraph.text.lists import FENCES, in_lines
 from polygraph.text.words import content_stems, question_names
 
@@ -48,6 +49,13 @@ class CitedText:
 def refusal(reason: str) -> CitedText:
     """Return the text of a refusal."""
     return CitedText(text=f"The documents do not answer this: {reason}.", refused=True)
+
+
+def _not_found(reason: str) -> CitedText:
+    """Return a refusal by rules, which do not tell that the documents have no answer."""
+    closer = reason.removeprefix(NO_SENTENCE).removeprefix("; ")
+    found = "No sentence that answers this was found"
+    return CitedText(text=f"{found}: {closer}." if closer else f"{found}.", refused=True)
 
 
 def answer_offline(
@@ -86,10 +94,8 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
             return _from_graph(found)
         if is_global:
             # The reader takes a German noun of the question for a name that is missing.
-            return refusal(
-                "no sentence sums up the collection; a question about the whole collection is one for `graphrag-global`"
-            )
-        return _answer_parts(question, passages, models) or refusal(selection.refused_because)
+            return _not_found("a question about the whole collection is one for `graphrag-global`")
+        return _answer_parts(question, passages, models) or _not_found(selection.refused_because)
     answer = _quoted(selection.sentences, passages)
     return replace(
         answer,
@@ -149,7 +155,8 @@ def _quoted(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) ->
         citations.append(
             cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
         )
-    return CitedText(text=_joined([(in_lines(c.quote), c.n) for c in citations]), citations=tuple(citations))
+    shown = [(without_emphasis(in_lines(c.quote)), c.n) for c in citations]
+    return CitedText(text=_joined(shown), citations=tuple(citations))
 
 
 def _joined(quoted: Sequence[tuple[str, int]]) -> str:

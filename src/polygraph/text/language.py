@@ -27,6 +27,10 @@ _BEYOND_LATIN = re.compile("[\u0370-\u1fff\u3040-\ud7a3\uf900-\ufaff]")
 """Characters among which are all letters of these scripts, and no punctuation of others."""
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 _WORD = re.compile(r"[^\W\d_]+")
+_WORD_ALONE = re.compile(r"(?<![\d_])(?<!\d[-/])[^\W\d_]+(?![\d_])")
+"""Not the letters of a part number (`KX-210S`) or of a unit behind its number (`230V`)."""
+_MIN_DISTINCT = 2
+"""Function words of two letters or more that a text in another language than English has: single letters are units."""
 
 _FUNCTION = {
     "en": "the of and to in a is was that for it with as his on be at by had are but from have or an they which "
@@ -148,10 +152,12 @@ def _detect(sample: str) -> str:
     by_script = _language_by_script(sample)
     if by_script:
         return by_script
-    words = Counter(_WORD.findall(sample.lower()))
-    total = sum(words.values())
+    total = sum(1 for _ in _WORD.finditer(sample))
     if total == 0:
         return ""
+    # A single capital is a unit, a size or an initial rather than a word at the beginning of a sentence.
+    alone = (word for word in _WORD_ALONE.findall(sample) if len(word) > 1 or word.islower())
+    words = Counter(word.lower() for word in alone)
     found = dict.fromkeys(FUNCTION_WORDS, 0)
     for word, n in words.items():
         for code in _LANGUAGES_OF.get(word, ()):
@@ -160,7 +166,9 @@ def _detect(sample: str) -> str:
     count, best = max(scores, key=lambda pair: (pair[0], pair[1] == "en", pair[1]))
     english = scores[0][0]
     # Names and loan words can look like function words of some language, so a few are not evidence.
-    if count < max(3, 0.12 * total) or (best != "en" and count < 1.3 * english + 2):
+    n_distinct = sum(1 for word in words if len(word) > 1 and word in FUNCTION_WORDS[best])
+    is_foreign = best != "en" and count >= 1.3 * english + 2 and n_distinct >= _MIN_DISTINCT
+    if count < max(3, 0.12 * total) or not (best == "en" or is_foreign):
         return "en" if english >= 3 and english >= 0.08 * total else ""
     return best
 

@@ -22,8 +22,27 @@ _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 # What the library takes for the end of an English sentence: titles before a name, abbreviations before a number.
 _TITLE = re.compile(r"\b(?:Ms|Mx|Attn)\.\s+$")
 _BEFORE_NUMBER = re.compile(
-    r"\b(?:Apt|approx|Ch|Eqs?|Ex|max|paras?|Rm|Secs|Suppl|Tel|temp|Vols?)\.\s+$", re.IGNORECASE
+    r"(?:\b(?:approx|Apt|Ch|dept|Eqs?|est|Ex|excl|ext|figs?|incl|max|nos?|paras?|pp?|Rm|Secs|Suppl|Tel|temp|Vols?)"
+    # Not "after 5 min." or "the left tab."
+    r"|(?<!\d )(?<!\d)\bmin|(?:\b(?:see|in|and|or)\s|^|[(,;])\s*tabs?)\.\s+$",
+    re.IGNORECASE,
 )
+_NUMBER = re.compile(r"[(\[]?[-+−±~<>≤≥]{0,2}\s?[£$€]?\s?\d")
+# Before a word in lower case or a bracket that goes on; `nos.` and the like only before numbers.
+_BEFORE_WORD = re.compile(r"\b(?:approx|dept|est|excl|ext|incl|max|min|tel|temp)\.\s+$", re.IGNORECASE)
+# Before a Roman number or a letter.
+_BEFORE_LETTER = re.compile(r"\b(?:dept|ext|figs?|nos?|pp?|Vols?)\.\s+$", re.IGNORECASE)
+_LETTER = re.compile(r"[IVXLC]{2,}\b|(?:[B-HJ-Z]|[AI](?=[,;:)]|\s(?:and|is|of|shows)\b))(?![\w'’]|\.\s)")
+# Before a noun: "excl. VAT", but not "VAT incl. The rest is free".
+_BEFORE_NOUN = re.compile(r"\b(?:excl|incl)\.\s+$", re.IGNORECASE)
+_BEGINS_SENTENCE = re.compile(
+    r"(?:A|All|An|And|Any|As|At|But|Each|Every|For|He|I|If|In|It|No|On|Our|Please|She|That|The|There|These|They|This"
+    r"|Those|To|We|When|You|Your)\b"
+)
+_BEFORE_NUMBER_WORD = re.compile(r"\b[A-Z][a-z]{1,4}\.\s+$")
+_NUMBER_WORD = re.compile(r"nos?\.\s")
+# The library takes each `no.` for one before a number.
+_PLAIN_NO = re.compile(r"\bno\.\s+(?=[A-Z][a-z]+[\s,;.'’])")
 # And a day before the name of a month, as German and Scandinavian languages write it: names that are English too count
 # in lower case, or behind a German word.
 _DAY = re.compile(r"\b(?:[12]?\d|3[01])\.\s+$")
@@ -91,7 +110,11 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
             continue
         for begin, end in _pieces(text, block, block_end):
             first = begin
-            for stop in _ends(plain[begin:end], language):
+            piece = plain[begin:end]
+            stops = _ends(piece, language)
+            if language == "en" and "no." in piece:
+                stops = sorted({*stops, *(found.end() for found in _PLAIN_NO.finditer(piece))})
+            for stop in stops:
                 is_last = begin + stop == end
                 if not is_last and (
                     _LONE_MARK.fullmatch(text, first, begin + stop)
@@ -206,14 +229,26 @@ def _whole_block(text: str, start: int, end: int) -> int:
 
 def _ends_abbreviated(text: str, start: int, end: int) -> bool:
     """Return whether a part of a text ends with an abbreviation or a day that belongs to what follows it."""
-    before = text[max(start, end - _ABBREVIATION) : end]
-    if text[end].isdigit():
-        return _BEFORE_NUMBER.search(before) is not None
+    gap = end - len(text[start:end].rstrip()) - start
+    before = text[max(start, end - gap - _ABBREVIATION) : end]
+    if _BEFORE_NUMBER.search(before) and _NUMBER.match(text, end):
+        return True
     if _DAY.search(before) and (
         _MONTH.match(text, end) or (_GERMAN_MONTH.match(text, end) and _GERMAN_DAY.search(before))
     ):
         return True
-    return text[end].isupper() and _TITLE.search(before) is not None
+    if text[end].islower() or (text[end] in "([" and text[end + 1 : end + 2].islower()):
+        return bool(
+            _BEFORE_WORD.search(before)
+            or (_NUMBER_WORD.match(text, end) and _BEFORE_NUMBER_WORD.search(before))
+        )
+    if not text[end].isupper():
+        return False
+    return bool(
+        _TITLE.search(before)
+        or (_BEFORE_LETTER.search(before) and _LETTER.match(text, end))
+        or (_BEFORE_NOUN.search(before) and not _BEGINS_SENTENCE.match(text, end))
+    )
 
 
 def _fences(text: str) -> dict[int, int]:

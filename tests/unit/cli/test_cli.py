@@ -551,10 +551,31 @@ def test_a_second_folder_is_added_beside_the_first(call, built, tmp_path, write_
 # --- for people ---------------------------------------------------------------------------------------
 
 
+def test_a_refusal_says_what_was_looked_for_and_shows_the_nearest_passages(call, built):
+    ended = call("ask", "What is the capital of Mongolia?", "--index", built, "-m", "bm25")
+    assert ended.code == 0
+    assert ended.out.startswith("No sentence that answers this was found")
+    nearest = ended.out.partition("\nNearest passages:\n")[2]
+    assert nearest.count("    “") <= 3
+    assert "[1]" not in ended.out
+    found = json.loads(call("ask", "What is the capital of Mongolia?", "--index", built, "--json").out)
+    assert found["refused"]
+    assert "nearest" not in found
+    assert found["text"] in call("ask", "What is the capital of Mongolia?", "--index", built).out
+
+
+def test_a_refusal_in_a_chat_shows_the_nearest_passages(call, built, monkeypatch):
+    asked = iter(["Who painted the Skerry Light blue in Mongolia?", ""])
+    monkeypatch.setattr("builtins.input", lambda _: next(asked))
+    shown = call("chat", "--index", built, "-m", "hybrid").out
+    assert "No sentence that answers this was found" in shown
+    assert "Nearest passages:\n" in shown
+
+
 def test_ask_shows_text_sources_and_cost(call, built):
     shown = call("ask", QUESTION, "--index", built, "-m", "bm25").out
     assert "[1]" in shown
-    assert "letter.txt, characters" in shown
+    assert "letter.txt\n" in shown
     assert "bm25 · sentences of the documents, no model called" in shown
 
 
@@ -634,7 +655,8 @@ def test_methods_are_told_in_short_in_full_and_one_by_one(call, tmp_path):
     rows = json.loads(call("methods", "select", "--json").out)
     assert [row["name"] for row in rows] == ["select", "select:rag-vs-graphrag"]
     assert rows[0]["measured"] is None
-    fails(call("methods", "selct"), "there is no method 'selct'")
+    fails(call("methods", "selct"), "there is no method 'selct'. Did you mean select? Choose one of: ")
+    fails(call("methods", "quantum"), "there is no method 'quantum'. Choose one of: ")
     fails(call("methods", "--index", tmp_path / "nowhere"), "polygraph index PATH")
 
 

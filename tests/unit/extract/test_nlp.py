@@ -260,7 +260,24 @@ def test_german_gives_names_phrases_and_cooccurrence():
     assert "Die" not in types(found)
     assert not triples(found)
     assert any({r.source, r.target} == {"Karl Lindner", "Sternwarte"} for r in found.relations)
-    assert any("1 document is not, or only partly, English (de)" in note for note in notes)
+    assert any("1 document is not, or only partly, English: d (German). There: " in note for note in notes)
+
+
+def test_documents_in_other_languages_are_named_up_to_three():
+    text = "Der Hafenmeister kam im Jahr 1871 nach Bergen, und die Sternwarte wurde von ihm geschlossen."
+    notes: list[str] = []
+    list(extract([window(text, document=f"{n}.txt") for n in range(5)], notes=notes))
+    named = "0.txt (German), 1.txt (German), 2.txt (German) and 2 more. "
+    assert any(f"5 documents are not, or only partly, English: {named}" in note for note in notes)
+
+
+@needs_parser
+def test_a_table_of_units_is_extracted_in_the_language_of_its_document():
+    prose = "The hoist lifts loads in a workshop, and it is not meant for people or for use in the rain."
+    sheet = "Hoist: GH-20S; V: 230; A: 4.5; W: 900; s: 12.\nHoist: GH-30S; V: 400; A: 6; W: 1,100; s: 14."
+    notes: list[str] = []
+    list(extract([window(prose), window(sheet, ordinal=1), window(sheet, document="e")], notes=notes))
+    assert not [note for note in notes if "English" in note]
 
 
 def test_japanese_gives_phrases_and_cooccurrence():

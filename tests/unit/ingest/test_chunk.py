@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.ingest.chunk import chunk, windows
-from polygraph.ingest.headings import heading_paths, headings
 from polygraph.records import Chunk, Document
+from polygraph.text.headings import heading_paths, headings
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.tokens import count_many
 

@@ -467,7 +467,7 @@ def test_of_the_passages_only_those_of_cited_evidence_are_read(retrieval, index,
     )
     found = written("Mara Quill built the light [1].", retrieval, index)
     assert [c.quote for c in found.citations] == ["Mara Quill built the light in 1871."]
-    assert read == ["a.txt:0"]
+    assert set(read) == {"a.txt:0"}
     # A name that the cited passage does not have is looked for in the others as they were shown.
     assert written("Mara Wren built the light [1].", retrieval, index).citations == ()
     assert set(read) == {"a.txt:0"}

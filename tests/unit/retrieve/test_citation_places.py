@@ -63,3 +63,59 @@ def test_an_answer_names_the_copy_of_what_it_quotes(index):
     documents = [e.document for e in found.retrieval.evidence]
     assert len({"keys.txt", "keys copy.txt"} & set(documents)) == 1
     assert "stage.txt" in documents
+
+
+@pytest.fixture(scope="module")
+def handbook(tmp_path_factory, write_files):
+    base = tmp_path_factory.mktemp("handbook")
+    filler = "The bell rings at noon and the gulls answer it from the roof of the old customs house. " * 30
+    files = {
+        "guide.md": (
+            "# Guide\n\n"
+            + f"The harbour was dug in 1790.\n\n## 1 Berths\n\n{filler}\n\nA berth costs £9 a night.\n\n"
+            "## 2 Tides\n\nThe gate opens at high water.\n\n### Prices\n\n"
+            "| Boat | Fee |\n|---|---|\n| Dinghy | £4 |\n| Yacht | £12 |\n"
+        ),
+        "story.txt": f"{filler}\n\nMara Quill lit the lamp.\n\n{filler}",
+        "fleet.csv": "Boat,Berth,Crew\nDunlin,A4,2\nPetrel,B11,4\n",
+    }
+    with Index.open(base / "index", models=hashed_models()) as opened:
+        opened.add(write_files(base / "papers", files))
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("document", "quote", "place"),
+    [
+        ("guide.md", "The harbour was dug in 1790.", "passage 1 of "),
+        ("guide.md", "A berth costs £9 a night.", "section “1 Berths”"),
+        ("guide.md", "The gate opens at high water.", "section “2 Tides”"),
+        ("guide.md", "Boat: Yacht; Fee: £12.", "row 2 of “Prices”"),
+        ("story.txt", "Mara Quill lit the lamp.", "passage 2 of "),
+        ("fleet.csv", "Boat: Petrel; Berth: B11; Crew: 4.", "row 2"),
+    ],
+)
+def test_a_place_is_the_row_of_a_table_or_the_section_or_the_number_of_the_passage(
+    handbook, document, quote, place
+):
+    snapshot = handbook.snapshot()
+    text = snapshot.store.documents.get(document).text
+    start = text.index(quote)
+    chunk = next(c for c in snapshot.chunks_of(document) if c.start <= start < c.end)
+    citation = Citation(
+        n=1,
+        document=document,
+        chunk=chunk.id,
+        start=start,
+        end=start + len(quote),
+        quote=quote,
+        title=snapshot.titles([document])[document],
+    )
+    [found] = with_places("[1]", [citation], [], snapshot)
+    assert found.place.startswith(place)
+    assert place[-1] == " " or found.place == place
+
+
+def test_a_short_document_without_headings_needs_no_place(index):
+    found = index.ask("Who pushed the stage?", "hybrid")
+    assert [(c.document, c.place) for c in found.citations] == [("stage.txt", "")]

@@ -42,6 +42,18 @@ def test_what_is_no_prose_is_undecided(text: str):
     assert detect_language(text) == ""
 
 
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        "Hoist: GH-20S; V: 230; A: 4.5; W: 900; s: 12. Hoist: GH-30S; V: 400; A: 6; W: 1,100; s: 14. Drum: GH-40S.",
+        "Oil, l: 4; s: 3; k: 2. Speed (m/s): 2–5. Time (s): 8–9. Flow (l/s): 1–2. Size S: 12; size A: 14.",
+        "Réf. 40S; U: 230 V; I: 4 A; l: 3; d: 2; s: 4; n: 12; l: 5; d: 7",
+    ],
+)
+def test_units_and_part_numbers_are_words_of_no_language(sheet: str):
+    assert detect_language(sheet) == ""
+
+
 def test_of_several_texts_the_first_that_shows_its_language_decides():
     assert first_language(["rev 4; R12", SAMPLES["es"], SAMPLES["de"]]) == "es"
     assert first_language(["12 34", ""]) == first_language([]) == ""

@@ -77,6 +77,40 @@ def test_a_title_before_a_name_and_an_abbreviation_before_a_number_end_no_senten
 @pytest.mark.parametrize(
     "sentence",
     [
+        "Oil pressure, max. 2.5 MPa; guests: max. two rooms.",
+        "Oil pressure, max.                2.5 MPa",
+        "It turns with min. 40 rpm, approx. ±2 rpm, at temp. -5 °C (est. 1 h).",
+        "Rope, max. (short) 3 kN.",
+        "Rent is 400 incl. heating, 380 excl. Heating and 350 excl. VAT.",
+        "See fig. 3, tab. 4, figs. 5 and 6, pp. 12 to 14 and p. IV of vol. II.",
+        "Call ext. 410 or tel. +44 117 496, dept. of boats.",
+        "Doc. no. TH-9 and nos. 4 and 5 are here.",
+    ],
+)
+def test_an_abbreviation_that_needs_what_follows_ends_no_sentence(sentence: str) -> None:
+    assert split(f"The votes were counted. {sentence} \n\nAll agreed.") == [
+        "The votes were counted.",
+        sentence,
+        "All agreed.",
+    ]
+
+
+def test_a_word_that_looks_like_an_abbreviation_can_end_a_sentence() -> None:
+    for first, second in (
+        ("Asked again, the board said no.", "Nobody was surprised."),
+        ("The answer was no.", "It was late."),
+        ("The load is 3 kN max.", "The rope must be dry."),
+        ("All prices are incl.", "The ferry is free."),
+        ("It takes 5 min.", "Three people do it."),
+        ("Open the left tab.", "A list appears."),
+        ("Open the left tab.", "4 boats are listed."),
+    ):
+        assert split(f"{first} {second}") == [first, second]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
         "Am 7. Januar hat er gefragt.",
         "Vom 3. August an kam er.",
         "Den 3. mai 1909 kom han.",

@@ -42,6 +42,8 @@ _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]
 """Control characters that JSON leaves as they are, changes of direction, and halves of surrogate pairs."""
 _QUOTE = 240
 """Characters of a quote that are printed."""
+_NEAR = 150
+"""Characters of a passage that may hold an answer that was not found."""
 
 
 def as_json(value: Any) -> None:
@@ -65,8 +67,17 @@ def setting(value: Any) -> Any:
     return value
 
 
-def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bool = False) -> None:
-    """Print an answer with its sources, the chain of facts that leads to each, if there are any, and its cost."""
+def show_answer(
+    found: Answer,
+    paths: "Sequence[FactPath]" = (),
+    *,
+    nearest: Sequence[Citation] = (),
+    streamed: bool = False,
+) -> None:
+    """Print an answer with its sources, the chain of facts that leads to each, if there are any, and its cost.
+
+    A refusal is printed with the passages that are `nearest`.
+    """
     from polygraph.retrieve.citation_places import letters, with_letters
 
     # What was streamed has no letters.
@@ -80,6 +91,11 @@ def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bo
             show_citation(citation, next((of_marks[at] for at in citation.at if at in of_marks), ""))
             if path is not None:
                 out.print(Text(f"    path: {path.text}", style="dim"))
+    if nearest:
+        out.print("\nNearest passages:")
+        for passage in nearest:
+            out.print(_source(passage))
+            out.print(Text(f"    “{_shortened(passage.quote, _NEAR)}”"))
     for note in found.notes:
         err.print(Text(f"note: {note}", style="dim"))
     out.print(Text(f"{found.method} · {usage_line(found)}", style="dim"))
@@ -87,17 +103,20 @@ def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bo
 
 def show_citation(citation: Citation, letter: str = "") -> None:
     """Print the source of a statement with the quoted passage, and the letters of its marks if it has any."""
+    out.print(Text.assemble((f"[{citation.n}{letter}] ", "bold"), _source(citation)))
+    out.print(Text(f"    “{_shortened(citation.quote, _QUOTE)}”"))
+
+
+def _source(citation: Citation) -> Text:
+    """Return title, document and place of a quote, and the documents that hold it too."""
+    place = f", {citation.place}" if citation.place else ""
     also = f"; also in {', '.join(citation.also)}" if citation.also else ""
-    quote = " ".join(citation.quote.split())
-    quote = quote if len(quote) <= _QUOTE else f"{quote[:_QUOTE].rsplit(' ', 1)[0]} …"
-    out.print(
-        Text.assemble(
-            (f"[{citation.n}{letter}] ", "bold"),
-            (citation.title, "cyan"),
-            (f"  {citation.document}, characters {citation.start}–{citation.end}{also}", "dim"),
-        )
-    )
-    out.print(Text(f"    “{quote}”"))
+    return Text.assemble((citation.title, "cyan"), (f"  {citation.document}{place}{also}", "dim"))
+
+
+def _shortened(quote: str, most: int) -> str:
+    line = " ".join(quote.split())
+    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
 
 
 def usage_line(found: Answer) -> str:

@@ -15,7 +15,8 @@ from polygraph.extract.locate import ChunkMap
 from polygraph.extract.nlp import dependency_trees
 from polygraph.extract.nlp.workers import LocalExecutor, Outcome, Task, extract_texts
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
-from polygraph.text.language import detect_language, has_capitals
+from polygraph.text.language import LANGUAGE_NAMES, detect_language, has_capitals
+from polygraph.text.prose import join_list
 
 VERSION = 4
 """Incremented whenever the same text would give different rows."""
@@ -24,6 +25,8 @@ PARALLEL_CHARS = 350_000
 """Characters of text from which worker processes are faster, including their start (about 60,000 words)."""
 
 _BATCH_CHARS = 24_000
+_NAMED = 3
+"""Documents that a warning names."""
 
 
 def extract(
@@ -107,11 +110,12 @@ def warnings(windows: Sequence[Window], languages: Sequence[str]) -> list[str]:
                 window.document, True
             ) and not has_capitals(window.text)
     if foreign:
-        codes = ", ".join(sorted(set(foreign.values())))
         are = "document is" if len(foreign) == 1 else "documents are"
+        named = [f"{doc} ({LANGUAGE_NAMES.get(code, code)})" for doc, code in foreign.items()]
+        more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
         found.append(
-            f"{len(foreign)} {are} not, or only partly, English ({codes}): "
-            "names, recurring phrases and co-occurrence only, no typed relations"
+            f"{len(foreign)} {are} not, or only partly, English: {join_list([*named[:_NAMED], *more])}. "
+            "There: names, recurring phrases and co-occurrence only, no typed relations"
         )
     n_without_capitals = sum(without_capitals.values())
     if n_without_capitals:

@@ -3,8 +3,8 @@
 import re
 
 from polygraph.ingest.content import LoadedTable
-from polygraph.ingest.headings import FENCE
 from polygraph.ingest.layout.table_rows import make_table, row_line
+from polygraph.text.headings import FENCE
 
 _RULE = re.compile(r"[ \t]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _CELL_END = re.compile(r"(?<!\\)\|")

@@ -12,6 +12,7 @@ from typing import Any
 from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_blocks, join_pages
 from polygraph.ingest.decode import clean, open_zip
 from polygraph.ingest.layout.scripts import raised_or_lowered
+from polygraph.ingest.layout.space_tables import has_columns, space_tables
 from polygraph.ingest.layout.table_rows import grid_lines, make_table, split_title
 from polygraph.ingest.library import import_library, without_warnings
 from polygraph.ingest.limits import ReadLimits
@@ -63,16 +64,25 @@ def read_docx(data: bytes, max_bytes: int) -> FileContent:
     blocks: list[tuple[str, str]] = []
     tables: list[LoadedTable] = []
     notes = _docx_notes(docx, document)
+    aligned: list[str] = []  # paragraphs that may be the lines of one table
     for element in _docx_elements(document.element.body):
         limits.count()
         if element.tag == f"{_W}tbl":
+            blocks += _docx_aligned(aligned, tables)
             blocks.append(("block", _docx_table(table.Table(element, document), limits, tables)))
             blocks += _docx_called_notes(element, notes)
             continue
         item = paragraph.Paragraph(element, document)
-        text = _docx_text(element).strip()
+        written = _docx_text(element).rstrip()
+        text = written.strip()
         style = str(getattr(item.style, "name", "") or "")
         level = style[8:].strip() if style.startswith("Heading ") else ""
+        called = [*_docx_called_notes(element, notes)]
+        is_plain = not level.isdecimal() and style != "Title" and not style.startswith("List")
+        if text and is_plain and not called and not _is_numbered(item) and has_columns(written):
+            aligned.append(written)
+            continue
+        blocks += _docx_aligned(aligned, tables)
         if not text:
             continue
         if style == "Title" or level.isdecimal():
@@ -83,7 +93,8 @@ def read_docx(data: bytes, max_bytes: int) -> FileContent:
             blocks.append(("item", f"- {text}"))
         else:
             blocks.append(("block", text))
-        blocks += _docx_called_notes(element, notes)
+        blocks += called
+    blocks += _docx_aligned(aligned, tables)
     fields = author_field(document.core_properties.author)
     return FileContent(
         [LoadedText(text=join_blocks(blocks), title=title, metadata=fields, tables=tuple(tables))]
@@ -192,6 +203,15 @@ def _is_contents(control: Any) -> bool:
         gallery.get(f"{_W}val") == "Table of Contents"
         for gallery in control.iterfind(f"{_W}sdtPr/{_W}docPartObj/{_W}docPartGallery")
     )
+
+
+def _docx_aligned(lines: list[str], tables: list[LoadedTable]) -> list[tuple[str, str]]:
+    """Return the blocks of paragraphs that keep columns apart by spaces, as a table if they are one; empty the list."""
+    text, found = space_tables("\n".join(lines))
+    tables += found
+    blocks = [text.strip()] if found else [line.strip() for line in lines]
+    lines.clear()
+    return [("block", block) for block in blocks]
 
 
 def _docx_text(element: Any) -> str:

@@ -3,7 +3,8 @@
 import re
 from pathlib import PurePosixPath
 
-from polygraph.ingest.content import FileContent, LoadedText
+from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
+from polygraph.ingest.layout.space_tables import space_tables
 from polygraph.ingest.layout.text_tables import pair_lines, pipe_tables
 from polygraph.ingest.source_fields import header_fields
 from polygraph.records import Json
@@ -22,14 +23,16 @@ _MARKUP = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|[*_`]{1,3}")
 def read_plain(text: str) -> FileContent:
     """Read plain text; its title is the subject of a mail, or the first line if that looks like one.
 
-    A file of lines ``name = value`` or ``name: value`` is read as one unit for each block of lines.
+    A file of lines ``name = value`` or ``name: value`` is read as one unit for each block of lines. A row of a table
+    that is aligned by spaces reads ``column: value; column: value.``
     """
     fields = header_fields(text)
     if not fields and (pairs := pair_lines(text)):
         lines, table = pairs
         return FileContent([LoadedText(text="\n".join(lines), tables=(table,) if table else ())])
+    text, tables = space_tables(text)
     title = str(fields.pop("subject", "")) or first_line_title(text)
-    return FileContent([LoadedText(text=text, title=title, metadata=fields)])
+    return FileContent([LoadedText(text=text, title=title, metadata=fields, tables=tuple(tables))])
 
 
 def read_code(text: str) -> FileContent:
@@ -38,8 +41,10 @@ def read_code(text: str) -> FileContent:
 
 
 def read_rst(text: str) -> FileContent:
-    """Read reStructuredText; its title is the first underlined line."""
-    return FileContent([LoadedText(text=text, title=_underlined(text) or first_line_title(text))])
+    """Read reStructuredText, kept as written except for simple tables; its title is the first underlined line."""
+    text, tables = space_tables(text)
+    title = _underlined(text) or first_line_title(text)
+    return FileContent([LoadedText(text=text, title=title, tables=tuple(tables))])
 
 
 def read_markdown(text: str) -> FileContent:
@@ -60,11 +65,19 @@ def read_markdown(text: str) -> FileContent:
             metadata, simple = _front_matter(text[opening.end() : close])
             if simple:
                 text = text[line_end + 1 :] if line_end >= 0 else ""
+    text, tables = _markdown_tables(text)
     title = metadata.get("title")
     if not isinstance(title, str) or not title:
         title = _first_heading(text) or first_line_title(text)
-    text, tables = pipe_tables(text)
     return FileContent([LoadedText(text=text, title=title, metadata=metadata, tables=tuple(tables))])
+
+
+def _markdown_tables(text: str) -> tuple[str, list[LoadedTable]]:
+    text, with_bars = pipe_tables(text)
+    text, with_spaces = space_tables(text, markdown=True)
+    if with_bars and with_spaces:
+        return text, sorted([*with_bars, *with_spaces], key=lambda table: text.find(f"{table.lines[0]}\n"))
+    return text, with_bars or with_spaces
 
 
 def first_line_title(text: str) -> str:

@@ -55,6 +55,8 @@ from polygraph.text.prose import join_list
 from polygraph.text.quantities import dates
 from polygraph.text.words import STOP_WORDS, content_stems, question_names, stem, words
 
+NO_SENTENCE = "no sentence of the passages found answers the question"
+"""The reason of a refusal for which there is no closer one."""
 REFUSE_BELOW = 0.0
 """An answer is refused if the cross-encoder's logit for the best sentence is lower. This keeps 98% of the answerable
 dev questions and refuses 47% of the others (benchmarks/refusal.py)."""
@@ -199,7 +201,7 @@ def _answer(
             rated |= {i: max(each, refuse_below) for i, each in rated.items() if holders[i]}
         logit, margin = max(rated.values()), _LOGIT_MARGIN
         if logit < refuse_below:
-            return _refused("no sentence of the passages found answers the question")
+            return _refused(NO_SENTENCE)
         scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in rated.items()}
     answering = {i for i in scores if rated.get(i, refuse_below) >= refuse_below}
     is_about_a_time = asks_for_present_holder(question) or bool(dates(question))

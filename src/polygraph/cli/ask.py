@@ -203,7 +203,7 @@ def _nearest(opened: "Index", found: "Answer", where: "Mapping[str, str] | None"
 
     if not (found.refused and found.extractive):
         return ()
-    return nearest_passages(found.question, found.retrieval.evidence, opened.snapshot(where))
+    return nearest_passages(found.question, found.retrieval.evidence, opened.snapshot(where), opened.models)
 
 
 def _stream(opened: "Index", question: str, method: str | None, options: dict[str, Any]) -> "Answer":

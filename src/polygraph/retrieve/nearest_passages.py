@@ -1,12 +1,16 @@
 """The passages that come nearest to a question that was refused, so that its reader can judge."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from polygraph.models import Models
 from polygraph.records import Citation, Evidence, Span
 from polygraph.retrieve.citation_places import with_places
 from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
+from polygraph.retrieve.offline_answer import cited, passages_for
 from polygraph.store.snapshot import Snapshot
+from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.text.sentences import atx_heading
 from polygraph.text.words import content_stems
 
@@ -15,28 +19,34 @@ _BEGINNING = 200
 
 
 def nearest_passages(
-    question: str, evidence: Sequence[Evidence], index: Snapshot, *, most: int = 3
+    question: str, evidence: Sequence[Evidence], index: Snapshot, models: Models, *, most: int = 3
 ) -> tuple[Citation, ...]:
-    """Return the first passages of some evidence, each with its sentence that shares most words with the question.
+    """Return the sentences of some evidence that come nearest to an answer, and of further passages the first.
 
-    A passage that shares none shows its beginning, without headings.
+    Those are the sentences that an answer would have if it were not refused: they often answer a question that uses
+    other words. If a name kept the question from being answered, and for further passages, it is the sentence of each
+    that shares most words with the question; of a passage that shares none, its beginning without headings.
 
     Args:
         question: as asked.
         evidence: best first; numbers of the citations count its pieces from 1.
         index: the snapshot that it was retrieved from.
+        models: those that answer.
         most: passages to return. A piece that rests on several passages gives its first.
     """
+    passages = passages_for(question, evidence, index)
+    likeliest = answer_with_sentences(question, passages, models, refuse_below=-math.inf).sentences[:most]
+    found = cited(likeliest, passages)
+    shown = {sentence.span.chunk for sentence in likeliest}
     firsts: dict[str, tuple[int, Evidence, Span]] = {}
     for n, item in enumerate(evidence, 1):
-        if item.spans:
+        if item.spans and item.spans[0].chunk not in shown:
             firsts.setdefault(item.spans[0].chunk, (n, item, item.spans[0]))
-    chosen = list(firsts.values())[:most]
+    chosen = list(firsts.values())[: most - len(found)]
     narrowed = [(n, replace(item, spans=(span,))) for n, item, span in chosen]
     chunks = chunks_of([item for _, item in narrowed], index)
     titles = index.titles(list(dict.fromkeys(span.document for _, _, span in chosen)))
     wanted = set(content_stems(question))
-    found = []
     for n, item in narrowed:
         if (sentence := supporting_sentence(question, item, chunks, min_support=0)) is not None:
             chunk, start, end = sentence

@@ -82,7 +82,7 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     is_overview = is_global and (
         retrieval.answer_form == "overview" or any(s.kind == "report" for s in summaries)
     )
-    passages = [] if is_overview and not subject else _passages(question, retrieval.evidence, index)
+    passages = [] if is_overview and not subject else passages_for(question, retrieval.evidence, index)
     if subject and (about := _about(subject, question_names(question), passages, models)):
         return _quoted(about, passages)
     if is_overview:
@@ -145,16 +145,20 @@ def _about(
     return sorted(found, key=lambda each: (documents.index(each.span.document), each.span.start))
 
 
-def _quoted(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) -> CitedText:
-    """Return sentences as a text with their citations."""
+def cited(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) -> list[Citation]:
+    """Return the citations of sentences of some passages."""
     chunks = {p.chunk.id: p.chunk for p in passages}
     titles = {p.chunk.document: p.title for p in passages}
-    citations = []
+    found = []
     for s in sentences:
         chunk = chunks[s.span.chunk]
-        citations.append(
-            cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
-        )
+        found.append(cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles))
+    return found
+
+
+def _quoted(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) -> CitedText:
+    """Return sentences as a text with their citations."""
+    citations = cited(sentences, passages)
     shown = [(without_emphasis(in_lines(c.quote)), c.n) for c in citations]
     return CitedText(text=_joined(shown), citations=tuple(citations))
 
@@ -173,7 +177,7 @@ def _from_graph(found: GraphStatements) -> CitedText:
     return CitedText(text="\n".join(found.lines), citations=found.citations)
 
 
-def _passages(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
+def passages_for(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
     """Collect the chunks of the evidence in its order; of too many, those that share most words with the question."""
     numbers: dict[str, int] = {}
     for n, item in enumerate(evidence, 1):

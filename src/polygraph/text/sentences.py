@@ -52,6 +52,12 @@ _MONTH = re.compile(
 )
 _GERMAN_DAY = re.compile(r"\b(?:am|ab|bis|de[nmrs]|seit|vom|zum)\s+\d+\.\s+$", re.IGNORECASE)
 _GERMAN_MONTH = re.compile(r"(?:April|August|September|November)\b")
+# In German texts the library ends a sentence behind each ordinal ("das 16. Lebensjahr"), and behind some titles.
+_GERMAN_ORDINAL = re.compile(
+    r"\b(?:am|ab|an|bis|das|de[mnrs]|die|eine[mnrs]?|im|jede[mnrs]?|seit|vom|zum|zur)\s+\d{1,3}\.\s+$",
+    re.IGNORECASE,
+)
+_GERMAN_TITLE = re.compile(r"\b(?:Dipl|Ing|Gebr|Hrn?)\.\s*$")
 _ABBREVIATION = 12
 """Characters before an end that are searched for an abbreviation."""
 _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
@@ -119,6 +125,7 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
                 if not is_last and (
                     _LONE_MARK.fullmatch(text, first, begin + stop)
                     or (language == "en" and _ends_abbreviated(plain, first, begin + stop))
+                    or (language == "de" and _ends_in_german(plain, first, begin + stop))
                 ):
                     continue
                 span = trim_span(text, first, begin + stop)
@@ -249,6 +256,12 @@ def _ends_abbreviated(text: str, start: int, end: int) -> bool:
         or (_BEFORE_LETTER.search(before) and _LETTER.match(text, end))
         or (_BEFORE_NOUN.search(before) and not _BEGINS_SENTENCE.match(text, end))
     )
+
+
+def _ends_in_german(text: str, start: int, end: int) -> bool:
+    """Return whether a part of a German text ends with an ordinal or a title that belongs to what follows it."""
+    before = text[max(start, end - 2 * _ABBREVIATION) : end]
+    return bool(_GERMAN_ORDINAL.search(before) or _GERMAN_TITLE.search(before))
 
 
 def _fences(text: str) -> dict[int, int]:

@@ -287,3 +287,18 @@ def test_a_christmas_carol_splits_in_sentences_of_sane_length() -> None:
     assert "Old Marley was as dead as a door-nail." in [" ".join(each.split()) for each in found]
     assert 1_500 < len(found) < 2_000
     assert max(map(len, found)) < 1_000
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Stimmberechtigt sind Mitglieder, die das 16. Lebensjahr vollendet haben.",
+        "Der Vorstand besteht aus der 1. Vorsitzenden und der Kassenwartin.",
+        "Am 16. November spricht Dr. Reimers.",
+        "Geprüft hat es Dipl.-Ing. Ruth Kahl für die Gebr. Brand.",
+    ],
+)
+def test_a_german_ordinal_or_title_ends_no_sentence(sentence):
+    text = f"{sentence} Das war 1998. Der Verein wuchs."
+    found = [text[a:b] for a, b in sentence_spans(text, language="de")]
+    assert found == [sentence, "Das war 1998.", "Der Verein wuchs."]

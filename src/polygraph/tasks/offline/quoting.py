@@ -39,7 +39,7 @@ _STEPS = re.compile(
 """Beginning of a question that asks how something is done."""
 _NO_PLURAL = r"(?!(?:is|was|has|does|this|its|us)\b)"
 _ITEMS = re.compile(
-    rf"\W*(?:list\b|name (?:all|the)\b|(?:what|which) {_NO_PLURAL}(?:[\w-]+ ){{0,2}}?{_NO_PLURAL}[\w-]{{2,}}s\b"
+    rf"\W*(?:list\b|name (?:all|the)\b|(?:what|which) (?:{_NO_PLURAL}[\w-]+ ){{0,2}}?{_NO_PLURAL}[\w-]{{2,}}s\b"
     r"|what (?:are|were)\b|what (?:is|was) (?:not|excluded|included|covered|needed|required|forbidden|allowed)\b"
     r"|what (?:do|does|must|should|can) .{1,60}\b(?:need|bring|include|contain|cover|take|pack|prepare|have to)\b"
     r"|welche\b)",
@@ -60,7 +60,7 @@ def asks_how(question: str) -> bool:
 def asks_for_several(question: str) -> bool:
     """Return whether a question asks for several things.
 
-    >>> asks_for_several("Which boats leak?"), asks_for_several("Which boat leaks?")
+    >>> asks_for_several("Which boats leak?"), asks_for_several("Which boat is ours?")
     (True, False)
     """
     return _ITEMS.match(question) is not None

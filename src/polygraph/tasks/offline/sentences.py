@@ -41,6 +41,7 @@ MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
 _VERSION = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)+(?![\w-]|\.\w)")
+_ANSWER = re.compile(r"(?:yes|no|never|always|none|nothing|not yet|ja|nein|nie)[.!]", re.IGNORECASE)
 _CODE = re.compile(r"\d.*[^\W\d]|[^\W\d].*\d")
 """A letter and a digit."""
 _HEAD = 300
@@ -166,16 +167,16 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
 
 
 def _is_label(text: str, gap: int) -> bool:
-    """Return whether a text is only a date or says too little to stand alone ("No."), and belongs to what follows it.
+    """Return whether a text is a date or one word that answers ("No."), and belongs to the sentence behind it.
 
     Args:
         text: before a sentence.
         gap: characters between them.
     """
-    if gap > 1 or text.endswith(":"):
+    if gap > 1:
         return False
-    if len(words(text)) < _MIN_WORDS:
-        return not (_is_question(text) or text.isupper() or "*" in text)
+    if _ANSWER.fullmatch(text):
+        return True
     found = located_dates(text)
     return len(found) == 1 and not words(text[: found[0][1]] + text[found[0][2] :])
 

@@ -37,9 +37,12 @@ _STEPS = re.compile(
     re.IGNORECASE,
 )
 """Beginning of a question that asks how something is done."""
-_NO_PLURAL = r"(?!(?:is|was|has|does|this|its|us)\b)"
+_NO_PLURAL = r"(?!(?:is|was|has|does|this|its|us|one)\b)"
 _ITEMS = re.compile(
-    rf"\W*(?:list\b|name (?:all|the)\b|(?:what|which) (?:{_NO_PLURAL}[\w-]+ ){{0,2}}?{_NO_PLURAL}[\w-]{{2,}}s\b"
+    rf"\W*(?:list\b|name (?:all|the)\b"
+    # A verb behind the noun tells a plural from a verb: "Which boats are old?", but "Which boat leaks?"
+    rf"|(?:what|which) (?:{_NO_PLURAL}[\w-]+ ){{0,2}}?{_NO_PLURAL}[\w-]{{2,}}s (?:of|are|were|do|did|have|had|can"
+    r"|could|may|must|should|shall|will|would|get|need|not|\w{2,}ed)\b"
     r"|what (?:are|were)\b|what (?:is|was) (?:not|excluded|included|covered|needed|required|forbidden|allowed)\b"
     r"|what (?:do|does|must|should|can) .{1,60}\b(?:need|bring|include|contain|cover|take|pack|prepare|have to)\b"
     r"|welche\b)",
@@ -60,7 +63,7 @@ def asks_how(question: str) -> bool:
 def asks_for_several(question: str) -> bool:
     """Return whether a question asks for several things.
 
-    >>> asks_for_several("Which boats leak?"), asks_for_several("Which boat is ours?")
+    >>> asks_for_several("Which boats are old?"), asks_for_several("Which boat leaks?")
     (True, False)
     """
     return _ITEMS.match(question) is not None

@@ -177,9 +177,11 @@ def _answer(
         candidates = [below_its_heading(c, asked) for c in candidates]
     similar = _similar(question, candidates, weights, models)
     states = role_test(question) if contact is None else contact.is_stated_in
-    holders = [_ROLE_GAIN if states and states(c) else 0.0 for c in candidates]
-    if is_listed:
-        holders = [_ROLE_GAIN * is_below(c, asked) for c in candidates]
+    steps = [is_listed and is_below(c, asked) for c in candidates]
+    holders = [
+        _ROLE_GAIN if step or (states and states(c)) else 0.0
+        for step, c in zip(steps, candidates, strict=True)
+    ]
     gains = [kind_gain(question, c.quoted.text) for c in candidates]
     # By the score without the cross-encoder's part.
     likely = [
@@ -195,10 +197,11 @@ def _answer(
     else:
         logits = _read(question, models, models.reranker, [candidates[i].context for i in kept])
         rated = {i: each + holders[i] for i, each in zip(kept, logits, strict=True)}
-        if asks_for_task(question) or is_listed:
-            # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?"; the
-            # heading says what a step is for.
-            rated |= {i: max(each, refuse_below) for i, each in rated.items() if holders[i]}
+        # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?". What a step
+        # is for is said by its heading.
+        is_task = asks_for_task(question)
+        clear = [i for i in kept if steps[i] or (is_task and holders[i])]
+        rated |= {i: max(rated[i], refuse_below) for i in clear}
         logit, margin = max(rated.values()), _LOGIT_MARGIN
         if logit < refuse_below:
             return _refused(NO_SENTENCE)

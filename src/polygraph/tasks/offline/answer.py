@@ -197,8 +197,8 @@ def _answer(
     else:
         logits = _read(question, models, models.reranker, [candidates[i].context for i in kept])
         rated = {i: each + holders[i] for i, each in zip(kept, logits, strict=True)}
-        # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?". What a step
-        # is for is said by its heading.
+        # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?". The
+        # heading says what a step is for.
         is_task = asks_for_task(question)
         clear = [i for i in kept if steps[i] or (is_task and holders[i])]
         rated |= {i: max(rated[i], refuse_below) for i in clear}

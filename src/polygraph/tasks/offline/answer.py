@@ -85,6 +85,10 @@ cross-encoder alone rates 8 below the threshold, those beside a name by at most 
 _ASKS_WHO_ASKED = re.compile(r"\b(?:ask(?:s|ed)?|questions?|questioned|wonder(?:s|ed)?)\b", re.IGNORECASE)
 """Words of a question that a question in the documents can answer."""
 _HYPHEN_IN_WORD = re.compile(r"(?<=[^\W_])[-‐\u00ad](?=[^\W_])")
+_LONG_NAME = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){2,}")
+"""Three capitalised words or more, one after the other."""
+_COMMON_CAPITALS = frozenset(["ok", "pc", "pcs", "tv", "id", "asap", "am", "pm"])
+"""Words in capitals that documents write in other words, or not at all."""
 _KIND_WEIGHT = 0.05
 """Weight of `kind_gain` without a cross-encoder, whose logits it is measured in."""
 
@@ -374,20 +378,32 @@ def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages
 
 
 def _missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
-    """Return the names in the question of which no word occurs in any passage, similar spellings included."""
+    """Return the names in the question of which no word occurs in any passage, similar spellings included.
+
+    Of a long name, such as that of a war or a treaty, half of the words are enough: documents say the rest otherwise.
+    """
     # A year may be meant, and not be written out in the text.
-    asked = [name for name in question_names(question) if not name.isdigit()]
+    asked = [
+        name
+        for name in question_names(question)
+        if not name.isdigit() and name.casefold() not in _COMMON_CAPITALS
+    ]
     if detect_question_language(question) == "de":
         # Every noun has a capital; a code or an abbreviation is a name all the same.
         asked = [name for name in asked if not name.isalpha() or name[1:] != name[1:].lower()]
     if not asked:
         return []
     held = {stem(w) for p in passages for w in _plain_words(f"{p.title} {p.chunk.text}")}
-    missing = []
-    for name in asked:
+
+    def is_missing(name: str) -> bool:
         parts = [stem(w) for w in _plain_words(name) if w not in STOP_WORDS]
-        if parts and not any(_occurs(part, held) for part in parts):
-            missing.append(name)
+        return bool(parts) and not any(_occurs(part, held) for part in parts)
+
+    missing = [name for name in asked if is_missing(name)]
+    for run in _LONG_NAME.findall(question) if missing else ():
+        parts = [word for word in run.split() if word.casefold() not in STOP_WORDS]
+        if len(parts) > 2 and 2 * sum(map(is_missing, parts)) <= len(parts):
+            missing = [name for name in missing if name not in parts]
     return missing
 
 

@@ -114,6 +114,24 @@ def test_a_name_that_stands_nowhere_is_refused_and_a_near_spelling_is_not():
     assert chosen("What did Tobias Wrenn buy?", HORN, reranker=Judge("Leeds")).sentences
 
 
+def test_half_of_the_words_of_a_long_name_are_enough():
+    text = "Five members fell in the war of the First Fleet. Ida Marsh read their names."
+    liked = Judge("Fleet")
+    assert chosen("Which members fell in the First Great War?", text, reranker=liked).sentences
+    assert (
+        "Zenith"
+        in chosen("Who fell in the Great Zenith War?", "Nobody fell.", reranker=liked).refused_because
+    )
+    # Of two words both are: another Ida is another person.
+    assert "Wilkins" in chosen("When did Ida Wilkins read names?", text, reranker=liked).refused_because
+    assert "Wilkins" in chosen("Did Ida Wilkins read names?", text, reranker=liked).refused_because
+
+
+def test_common_words_in_capitals_are_no_names():
+    text = "Coffee may be brought up to the computers of the library."
+    assert chosen("Is it OK to take coffee up to the PCs?", text, reranker=Judge("library")).sentences
+
+
 def test_no_passages_are_refused():
     assert chosen("Who built the light?").refused_because == "nothing was found"
     assert chosen("Who built the light?", "", "?!").refused_because

@@ -29,6 +29,8 @@ _NEAR = (1, -1, 2, -2, 3)
 """Sentences behind and before a chosen one that may hold what it lacks, in the order in which they are looked at."""
 _MAX_LIST = 2_000
 """Characters of a list that is quoted; of a longer one, the first items are."""
+_SHORT_ITEM = 120
+"""Mean characters of an item where things are listed."""
 _STEPS = re.compile(
     r"\W*(?:how (?:do|does|can|could|should|would|must|to)\b"
     r"|what (?:do|should|must|shall|can) (?:i|we|you|one)\b.*\bdo\b"
@@ -122,6 +124,8 @@ def with_list(
         )
         if is_within and is_how and not (found.is_ordered or is_step or lead < found.start):
             continue  # tips, rather than steps
+        if not is_how and found.end - found.start > _SHORT_ITEM * len(found.items):
+            continue  # points of minutes, rather than things
         first = min(start, lead)
         last = max((stop for stop in found.items if stop - first <= _MAX_LIST), default=0)
         if last < end:

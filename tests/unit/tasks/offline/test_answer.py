@@ -363,6 +363,18 @@ def test_who_asks_for_several_things_gets_the_whole_list():
     assert [s.text for s in found] == ["Not sold here: - wicks of cotton - blue glass"]
 
 
+def test_points_that_are_statements_are_not_quoted_together():
+    points = [
+        f"- Mara Quill and {n} others moved that the lamp of the pier be lit, {'and so on ' * 12}"
+        for n in range(4)
+    ]
+    text = "\n".join(
+        [*points, "- The keepers of the pier were Ida Marsh and Tobias Wren. " + "It was noted. " * 9]
+    )
+    found = chosen("Which keepers of the pier were named?", text, reranker=Judge("Wren")).sentences
+    assert [s.text for s in found] == ["The keepers of the pier were Ida Marsh and Tobias Wren."]
+
+
 def test_a_long_list_is_quoted_from_its_first_item():
     items = "\n".join(f"{n}. Turn screw number {n} of the lamp by a quarter." for n in range(1, 80))
     text = f"## Opening the lamp\n\n{items}"

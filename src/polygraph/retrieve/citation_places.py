@@ -123,8 +123,7 @@ def _page(citation: Citation, chunk: Chunk, index: Snapshot) -> int:
     """Return the page on which a quote begins, from 1; 0 in a document without pages."""
     if "page" not in chunk.metadata:
         return 0
-    document = index.store.documents.get(citation.document)
-    pages = document.metadata.get("pages") if document is not None else None
+    pages = index.store.documents.metadata_of([citation.document]).get(citation.document, {}).get("pages")
     starts = [page for page in pages if isinstance(page, int)] if isinstance(pages, list) else []
     return max(1, bisect_right(starts, citation.start)) if starts else 0
 
@@ -142,7 +141,7 @@ def _section(chunk: Chunk, offset: int) -> str:
 
 
 def _passage(chunk: Chunk, index: Snapshot) -> str:
-    n = len(index.chunks_of(chunk.document))
+    n = index.store.documents.n_chunks_of(chunk.document)
     return f"passage {chunk.ordinal + 1} of {n}" if n > 1 else ""
 
 

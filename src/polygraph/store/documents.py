@@ -84,6 +84,11 @@ class DocumentTables:
         found = self._db.by_key(query, documents)
         return {i: Heading.of(title, load(metadata)) for i, title, metadata in found}
 
+    def metadata_of(self, documents: Sequence[str]) -> dict[str, dict[str, Json]]:
+        """Return the metadata of some documents by id, without reading their texts; unknown ids are left out."""
+        query = f"SELECT id, metadata FROM documents {self._by_headings} WHERE id IN"  # noqa: S608
+        return {i: load(metadata) for i, metadata in self._db.by_key(query, documents)}
+
     def dates(self, documents: Sequence[str]) -> dict[str, str]:
         """Return the dates of some documents by id, as their headings have them; unknown ids are left out."""
         query = f"SELECT id, metadata FROM documents {self._by_headings} WHERE id IN"  # noqa: S608
@@ -297,3 +302,7 @@ class DocumentTables:
     def chunk_ordinals(self, document: str) -> dict[str, int]:
         """Return the ordinal of every chunk of a document by chunk id."""
         return dict(self._db.rows("SELECT id, ordinal FROM chunks WHERE document = ?", (document,)))
+
+    def n_chunks_of(self, document: str) -> int:
+        """Return how many chunks a document has; none of them is read."""
+        return int(self._db.rows("SELECT count(*) FROM chunks WHERE document = ?", (document,))[0][0])

@@ -162,6 +162,12 @@ class DocumentReader(Protocol):
     def chunks_of(self, document: str) -> list[Chunk]:
         """Return the chunks of one document, in order."""
 
+    def n_chunks_of(self, document: str) -> int:
+        """Return how many chunks a document has; none of them is read."""
+
+    def metadata_of(self, documents: Sequence[str]) -> dict[str, dict[str, Json]]:
+        """Return the metadata of some documents by id, without reading their texts; unknown ids are left out."""
+
     def chunk_texts(self) -> Iterator[tuple[int, str, str]]:
         """Yield every chunk as ``(row, title of its document, text)``, by row."""
 

@@ -119,3 +119,15 @@ def test_a_place_is_the_row_of_a_table_or_the_section_or_the_number_of_the_passa
 def test_a_short_document_without_headings_needs_no_place(index):
     found = index.ask("Who pushed the stage?", "hybrid")
     assert [(c.document, c.place) for c in found.citations] == [("stage.txt", "")]
+
+
+def test_a_place_in_a_document_with_pages_begins_with_the_page(tmp_path, write_files):
+    from tests.unit.ingest.test_ingest import pdf
+
+    folder = write_files(tmp_path / "papers", {})
+    folder.mkdir(exist_ok=True)
+    (folder / "rules.pdf").write_bytes(pdf("The pier opens at nine.", "Dogs are kept on a lead at the pier."))
+    with Index.open(tmp_path / "index", models=hashed_models()) as opened:
+        opened.add(folder, methods=["bm25"])
+        found = opened.ask("What are dogs kept on?", "bm25")
+    assert [c.place for c in found.citations if "lead" in c.quote] == ["page 2"]

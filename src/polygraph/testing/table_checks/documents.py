@@ -102,6 +102,10 @@ def check_chunks(store: Store) -> None:
     expect(documents.chunk_rows(["b:0", "none"]), {"b:0": 3}, "rows by id leave out unknown ids")
     expect(list(documents.chunk_documents()), list("aaabbb"), "documents of chunks come by row")
     expect(documents.chunk_counts(), [("a", 3), ("b", 3)], "numbers of chunks come by document id")
+    expect([documents.n_chunks_of(i) for i in ("b", "none")], [3, 0], "the chunks of a document are counted")
+    found = documents.metadata_of(["b", "none"])
+    known = documents.get("b")
+    expect(found, {"b": known and dict(known.metadata)}, "metadata comes by id, without unknown ids")
     expect(
         documents.chunk_ordinals("b"), {"b:0": 0, "b:1": 1, "b:2": 2}, "ordinals are those of the document"
     )

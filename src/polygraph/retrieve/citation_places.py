@@ -9,6 +9,7 @@ from string import ascii_lowercase
 from polygraph.records import Chunk, Citation, Evidence, Span, Table
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.headings import headings
+from polygraph.text.prose import shorten
 from polygraph.text.sentences import is_table_row
 
 _MARK = re.compile(r"\[(\d{1,4})\]")
@@ -104,7 +105,7 @@ def _row(citation: Citation, tables: Sequence[Table]) -> str:
     for number, table in enumerate(tables, 1):
         for row, (start, end) in enumerate(table.spans, 1):
             if start <= citation.start < end:
-                title = _short(table.title)
+                title = shorten(table.title, _MAX_TITLE)
                 if title and not _same(title, citation.title):
                     return f"row {row} of “{title}”"
                 return f"row {row} of table {number}" if len(tables) > 1 else f"row {row}"
@@ -115,7 +116,7 @@ def _page_and_section(citation: Citation, chunk: Chunk, index: Snapshot) -> str:
     section = _section(chunk, citation.start - chunk.start)
     parts = [f"page {page}"] if (page := _page(citation, chunk, index)) else []
     if section and not _same(section, citation.title):
-        parts.append(f"section “{_short(section)}”")
+        parts.append(f"section “{shorten(section, _MAX_TITLE)}”")
     return ", ".join(parts)
 
 
@@ -148,10 +149,6 @@ def _passage(chunk: Chunk, index: Snapshot) -> str:
 def _same(heading: str, title: str) -> bool:
     """Return whether a heading is the title of its document, or the beginning of one that is wrapped."""
     return title.casefold().startswith(heading.rstrip("…").casefold())
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= _MAX_TITLE else f"{title[:_MAX_TITLE].rsplit(' ', 1)[0]} …"
 
 
 def _chunks_with_copies(

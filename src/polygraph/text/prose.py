@@ -1,4 +1,4 @@
-"""Numbers and lists in English messages."""
+"""Numbers and lists in English messages, and texts that are cut off."""
 
 from collections.abc import Sequence
 
@@ -20,3 +20,12 @@ def join_list(items: Sequence[str]) -> str:
     ('tar', 'tar and oil', 'tar, oil and rope')
     """
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def shorten(text: str, most: int) -> str:
+    """Cut a text off at a word, after at most `most` characters.
+
+    >>> shorten("The Halcyon sank", 13)
+    'The Halcyon …'
+    """
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0].rstrip(" ,;:") + " …"

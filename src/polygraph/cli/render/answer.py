@@ -16,7 +16,7 @@ from rich.text import Text
 
 from polygraph.cli.terminal import printable
 from polygraph.records import Answer, Citation, Usage
-from polygraph.text.prose import count_noun
+from polygraph.text.prose import count_noun, shorten
 
 if TYPE_CHECKING:
     from polygraph.retrieve.fact_paths import FactPath
@@ -95,7 +95,7 @@ def show_answer(
         out.print("\nNearest passages:")
         for passage in nearest:
             out.print(_source(passage))
-            out.print(Text(f"    “{_shortened(passage.quote, _NEAR)}”"))
+            out.print(Text(f"    “{shorten(' '.join(passage.quote.split()), _NEAR)}”"))
     for note in found.notes:
         err.print(Text(f"note: {note}", style="dim"))
     out.print(Text(f"{found.method} · {usage_line(found)}", style="dim"))
@@ -104,7 +104,7 @@ def show_answer(
 def show_citation(citation: Citation, letter: str = "") -> None:
     """Print the source of a statement with the quoted passage, and the letters of its marks if it has any."""
     out.print(Text.assemble((f"[{citation.n}{letter}] ", "bold"), _source(citation)))
-    out.print(Text(f"    “{_shortened(citation.quote, _QUOTE)}”"))
+    out.print(Text(f"    “{shorten(' '.join(citation.quote.split()), _QUOTE)}”"))
 
 
 def _source(citation: Citation) -> Text:
@@ -112,11 +112,6 @@ def _source(citation: Citation) -> Text:
     place = f", {citation.place}" if citation.place else ""
     also = f"; also in {', '.join(citation.also)}" if citation.also else ""
     return Text.assemble((citation.title, "cyan"), (f"  {citation.document}{place}{also}", "dim"))
-
-
-def _shortened(quote: str, most: int) -> str:
-    line = " ".join(quote.split())
-    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
 
 
 def usage_line(found: Answer) -> str:

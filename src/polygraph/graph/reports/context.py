@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from polygraph.graph.reports.kept_records import MOST_KEPT, KeptRecords
 from polygraph.graph.reports.members import Members
-from polygraph.graph.reports.sentence_quality import shorten
 from polygraph.graph.reports.titles import is_named
 from polygraph.prompts import neutralize, one_line
 from polygraph.records import Community, Description, Entity, Relation, Report
+from polygraph.text.prose import shorten
 from polygraph.text.statements import statements
 from polygraph.text.tokens import count_tokens
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from string import ascii_letters, digits
 
+from polygraph.text.emphasis import without_emphasis
+from polygraph.text.prose import shorten
 from polygraph.text.quantities import is_time
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import ascii_splitter
@@ -17,7 +19,6 @@ LEGAL_SHARE = 0.09
 _WORD = re.compile(r"[^\W_]+")
 _SPLIT = re.compile(r"[.!?。！？]\S{0,2}\s")
 _BULLET = re.compile(r"^(?:[-*+•·▪‣>]|#{1,6}|\(?\d{1,2}[.)])\s")
-_EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]{1,200})(?<=\S)\1(?!\w)")
 _OPENED = re.compile(r"(?:^|[\s(—-])['‘](?=\w)")
 _CLOSED = re.compile(r"[^\w\s]['’](?=\W|$)")
 _NO_LETTERS = bytes(c for c in range(128) if not chr(c).isalpha())
@@ -107,9 +108,7 @@ def tidy(text: str) -> str:
     ('the bundle of old Joe', 'Fog.', 'snake_case_name')
     """
     text = _BULLET.sub("", " ".join(text.split()))
-    if "*" in text or "_" in text:
-        text = _EMPHASIS.sub(r"\2", text)
-    text = text.lstrip("*_#> ")
+    text = without_emphasis(text).lstrip("*_#> ")
     if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
         text = text[1:-1].strip()
     return text
@@ -227,12 +226,3 @@ def end_sentence(text: str) -> str:
     """
     text = shorten(text, _LONGEST)
     return text if text.rstrip(_CLOSERS).endswith(_ENDS) else f"{text.rstrip(' ,;:')}."
-
-
-def shorten(text: str, most: int) -> str:
-    """Cut a text off at a word, after at most `most` characters.
-
-    >>> shorten("The Halcyon sank", 13)
-    'The Halcyon …'
-    """
-    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0].rstrip(" ,;:") + " …"

@@ -6,8 +6,9 @@ from typing import TypeVar
 
 from polygraph.graph.reports.scoring import MIN_IMPORTANCE
 from polygraph.graph.reports.selection import spelled_words, words_of
-from polygraph.graph.reports.sentence_quality import name_likeness, shorten, tidy
+from polygraph.graph.reports.sentence_quality import name_likeness, tidy
 from polygraph.records import Entity, Relation
+from polygraph.text.prose import shorten
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from polygraph.ingest.content import LoadedTable
-from polygraph.ingest.layout.table_rows import make_table
+from polygraph.ingest.layout.table_rows import write_table
 from polygraph.text.headings import FENCE
 
 _GAP = re.compile(r"\S(?:\s?\S)*")
@@ -77,16 +77,10 @@ def space_tables(text: str, *, markdown: bool = False) -> tuple[str, list[Loaded
             written.append(lines[n])
             n += 1
             continue
-        rows, table = make_table(found.grid[0], found.grid[1:])
         if written and _RULE.match(written[-1]):  # above the header
             written.pop()
-        if written and written[-1].strip():
-            written.append("")
-        written += rows
-        tables += [table] if table else []
         n = run = found.end
-        if n < len(lines) and lines[n].strip():
-            written.append("")
+        write_table(found.grid[0], found.grid[1:], written, tables, lines[n] if n < len(lines) else "")
     return ("\n".join(written), tables) if tables else (text, [])
 
 

@@ -87,6 +87,27 @@ def make_table(header: Row, rows: Sequence[Row], title: str = "") -> tuple[list[
     return lines, table
 
 
+def write_table(
+    header: Row, rows: Sequence[Row], written: list[str], tables: list[LoadedTable], following: str
+) -> None:
+    """Add a table to the lines of a text, between empty ones.
+
+    Args:
+        header: names the columns.
+        rows: cells.
+        written: the lines so far.
+        tables: receives the record of the table if it is within the bounds.
+        following: the line behind the table.
+    """
+    lines, table = make_table(header, rows)
+    if written and written[-1].strip():
+        written.append("")
+    written += lines
+    tables += [table] if table else []
+    if following.strip():
+        written.append("")
+
+
 def split_title(rows: Sequence[Row]) -> tuple[list[str], Sequence[Row]]:
     """Return the titles above a table and its other rows.
 

@@ -3,7 +3,7 @@
 import re
 
 from polygraph.ingest.content import LoadedTable
-from polygraph.ingest.layout.table_rows import make_table, row_line
+from polygraph.ingest.layout.table_rows import make_table, row_line, write_table
 from polygraph.text.headings import FENCE
 
 _RULE = re.compile(r"[ \t]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
@@ -47,14 +47,8 @@ def pipe_tables(text: str) -> tuple[str, list[LoadedTable]]:
                     end += 1
                 rows = [_cells(each)[: len(header)] for each in lines[n + 2 : end]]
                 if any(cell for row in rows for cell in row):
-                    found, table = make_table(header, rows)
-                    if written and written[-1].strip():
-                        written.append("")
-                    written += found
-                    tables += [table] if table else []
                     n = end
-                    if n < len(lines) and lines[n].strip():
-                        written.append("")
+                    write_table(header, rows, written, tables, lines[n] if n < len(lines) else "")
                     continue
         written.append(line)
         n += 1

@@ -378,7 +378,7 @@ def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages
 
 
 def _missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
-    """Return the names in the question of which no word occurs in any passage, similar spellings included.
+    """Return the names in the question that no passage has, not even in a similar spelling.
 
     Of a long name, such as that of a war or a treaty, half of the words are enough: documents say the rest otherwise.
     """

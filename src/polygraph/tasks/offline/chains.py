@@ -7,8 +7,7 @@ sentence that the question leads to names the director, and the passage on the d
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from polygraph.records import Span
-from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate
+from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate, share_text
 from polygraph.text.quantities import is_time
 from polygraph.text.words import content_stem_set, question_names, words
 
@@ -75,7 +74,7 @@ def without_overlaps(candidates: Sequence[Candidate], positions: Sequence[int]) 
     """Leave out each sentence that overlaps an earlier one in its document."""
     kept: list[int] = []
     for i in positions:
-        if not any(_overlap(candidates[i].quoted.span, candidates[j].quoted.span) for j in kept):
+        if not any(share_text(candidates[i].quoted.span, candidates[j].quoted.span) for j in kept):
             kept.append(i)
     return kept
 
@@ -178,14 +177,10 @@ def _pairs_by_name(texts: _Texts, start: int) -> list[tuple[int, int]]:
 
 def _distinct(texts: _Texts, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     spans = [c.quoted.span for c in texts.candidates]
-    return [pair for pair in dict.fromkeys(pairs) if not _overlap(spans[pair[0]], spans[pair[1]])][
+    return [pair for pair in dict.fromkeys(pairs) if not share_text(spans[pair[0]], spans[pair[1]])][
         :_MAX_PAIRS
     ]
 
 
 def _line(text: str) -> str:
     return f" {' '.join(words(text))} "
-
-
-def _overlap(x: Span, y: Span) -> bool:
-    return x.document == y.document and x.start < y.end and y.start < x.end

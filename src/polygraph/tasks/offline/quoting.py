@@ -5,7 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from polygraph.records import Span
-from polygraph.tasks.offline.sentences import MAX_CHARACTERS, ROW, Candidate, Passage, QuotedSentence
+from polygraph.tasks.offline.sentences import (
+    MAX_CHARACTERS,
+    ROW,
+    Candidate,
+    Passage,
+    QuotedSentence,
+    share_text,
+)
 from polygraph.text.lists import ListBlock, find_lists
 from polygraph.text.words import content_stems
 
@@ -113,7 +120,7 @@ def with_list(
     best = chosen[0]
     chunk = next(p.chunk for p in passages if p.chunk.id == best.span.chunk)
     start, end = best.span.start - chunk.start, best.span.end - chunk.start
-    is_step = any(is_below(c, asked) for c in candidates if _overlap(c.quoted.span, best.span))
+    is_step = any(is_below(c, asked) for c in candidates if share_text(c.quoted.span, best.span))
     for found in find_lists(chunk.text):
         is_within = found.start <= start < found.end
         is_behind = is_how and found.is_ordered and not chunk.text[end : max(end, found.start)].strip()
@@ -177,9 +184,9 @@ def with_what_is_asked(
         ):
             whole = replace(best.span, start=start, end=end)
             text = " ".join(chunk.text[start - chunk.start : end - chunk.start].split())
-            apart = [each for each in chosen[1:] if not _overlap(each.span, whole)]
+            apart = [each for each in chosen[1:] if not share_text(each.span, whole)]
             return [replace(best, text=text, span=whole), *apart]
-    section = next((c.section for c in beside if _overlap(c.quoted.span, best.span)), "")
+    section = next((c.section for c in beside if share_text(c.quoted.span, best.span)), "")
     above = (c for c in candidates if c.is_heading and c.quoted.span.document == best.span.document)
     heading = next((c for c in above if section and section == c.quoted.text), None)
     return [heading.quoted, *chosen] if heading is not None and holds(section) else list(chosen)
@@ -202,10 +209,6 @@ def _reach(span: Span, beside: Sequence[Candidate], n: int) -> tuple[int, int]:
             break
         start, end = min(start, found.quoted.span.start), max(end, found.quoted.span.end)
     return start, end
-
-
-def _overlap(x: Span, y: Span) -> bool:
-    return x.document == y.document and x.start < y.end and y.start < x.end
 
 
 def asks_for_reason(question: str) -> bool:
@@ -276,12 +279,7 @@ def with_sentence_before(
             and span.end - first.start <= MAX_CHARACTERS
             and asked.isdisjoint(content_stems(sentence.text))
             and not asked.isdisjoint(content_stems(before.quoted.text))
-            and not any(
-                each.span.document == first.document
-                and first.start < each.span.end
-                and each.span.start < first.end
-                for each in chosen
-            )
+            and not any(share_text(each.span, first) for each in chosen)
         ):
             both = f"{before.quoted.text} {sentence.text}"
             found.append(replace(sentence, text=both, span=replace(span, start=first.start)))

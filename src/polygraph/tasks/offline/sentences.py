@@ -296,6 +296,11 @@ def similarities(
     return np.asarray(np.round(_WORD_WEIGHT * shared + _COSINE_WEIGHT * cosines, 6), dtype=np.float64)
 
 
+def share_text(x: Span, y: Span) -> bool:
+    """Return whether two spans have characters of one document in common."""
+    return x.document == y.document and x.start < y.end and y.start < x.end
+
+
 def overlap(x: frozenset[str], y: frozenset[str]) -> float:
     """Return the overlap coefficient of two sets of words.
 

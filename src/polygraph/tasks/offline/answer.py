@@ -59,7 +59,7 @@ NO_SENTENCE = "no sentence of the passages found answers the question"
 """The reason of a refusal for which there is no closer one."""
 REFUSE_BELOW = 0.0
 """An answer is refused if the cross-encoder's logit for the best sentence is lower. This keeps 98% of the answerable
-dev questions and refuses 47% of the others (benchmarks/refusal.py)."""
+dev questions and refuses 46% of the others (benchmarks/refusal.py)."""
 REFUSE_COVERAGE = 0.34
 """Without a cross-encoder, an answer is refused if no passage holds this share of the question's weighted words."""
 _MAX_CANDIDATES = 16

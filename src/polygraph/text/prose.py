@@ -14,11 +14,15 @@ def count_noun(n: int, noun: str) -> str:
 
 
 def join_list(items: Sequence[str]) -> str:
-    """Join items with commas and a final ``and``.
+    """Join items with commas and a final ``and``; with semicolons if one of three or more has a comma.
 
     >>> join_list(["tar"]), join_list(["tar", "oil"]), join_list(["tar", "oil", "rope"])
     ('tar', 'tar and oil', 'tar, oil and rope')
+    >>> join_list(["paint, red", "paint, blue", "rope"])
+    'paint, red; paint, blue; and rope'
     """
+    if len(items) > 2 and any(", " in item for item in items):
+        return "; ".join([*items[:-1], f"and {items[-1]}"])
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 

@@ -39,6 +39,7 @@ TABLES = [named("orders-2024", ORDERS), named("staff", STAFF)]
         ("How many orders are open?", "1"),
         ("What is the total quantity of MX-110 ordered?", "7"),
         ("What is the total quantity of all orders?", "16"),
+        ("What is the total quantity?", "16"),  # the answer says of which table
         ("What is the average unit price of MX-110?", "960 EUR"),
         ("Which order has the highest quantity?", "order_id: SO-1001 (quantity: 6)"),
         ("When was order SO-1004 placed?", "order_date: 2024-06-21"),
@@ -67,11 +68,10 @@ def test_a_question_of_columns_values_and_operators_is_answered(question: str, a
         "What is the salary of Petra Holm?",  # no such column
         "How many orders did Fonteval place?",  # no such value
         "How many orders did Hale Brewing not place?",  # negation
-        "How many orders did each customer place?",  # one figure for each customer
         "How many MX-110 were ordered?",  # rows or pieces
         "What is the total of SO-1004?",  # a code is no number
         "What is the quantity of Marrow Dairy?",  # of which order
-        "What is the total quantity?",  # of what
+        "Who are Petra Holm and Lena Voss?",  # what the table does not say
         "How many orders did Marrow Dairy cancel after the fire?",
         "Who is the mayor of Bremen?",
         "Why was order SO-1003 cancelled by the customer?",

@@ -1,4 +1,4 @@
-"""Answers computed from the rows of a table, by rules: look-up, filter, count, sum, mean, extremes, comparison.
+"""Answers computed from the rows of a table, by rules: look-up, filter, count, sum, mean, median, extremes, comparison.
 
 A question is answered only if every word of it is a column, a value, a word of a title, an operator or a word without
 content, and if all ways to read it lead to one result. Otherwise there is no answer, so that nothing is guessed:
@@ -9,8 +9,8 @@ docs/design/extractive-answers.md.
 - `reading`: what each word of a question (`question`) is to the table; `conditions`: the bounds that it sets; `words`:
   operators and words without content.
 - `filters`: the rows that the question is about.
-- `compute`: what it asks of them; `lookup`, `extremes`: cells, counts, the largest and the smallest; `shown`: what an
-  answer shows of a row.
+- `compute`: what it asks of them; `lookup`, `extremes`, `groups`: cells, counts, the largest and the smallest, results
+  for each value of a column; `shown`: what an answer shows of a row.
 """
 
 from collections.abc import Sequence

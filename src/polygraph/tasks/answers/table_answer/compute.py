@@ -2,7 +2,11 @@
 
 import math
 import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
 
+from polygraph.tasks.answers.table_answer.cells import is_empty
 from polygraph.tasks.answers.table_answer.extremes import extreme, measured_column
 from polygraph.tasks.answers.table_answer.filters import (
     RowFilter,
@@ -13,6 +17,7 @@ from polygraph.tasks.answers.table_answer.filters import (
     row_filters,
     rows_with,
 )
+from polygraph.tasks.answers.table_answer.groups import best_value, for_each
 from polygraph.tasks.answers.table_answer.lookup import count_rows, look_up
 from polygraph.tasks.answers.table_answer.question import ColumnMention, Reading
 from polygraph.tasks.answers.table_answer.shown import Result, cell_text, label, named_cell
@@ -54,6 +59,9 @@ def _one(
     reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]], chosen: RowFilter
 ) -> Result | None:
     """Answer one reading of a question."""
+    if reading.group >= 0:
+        of_all = replace(reading, group=-1)
+        return for_each(table, chosen, reading.group, lambda each: _one(of_all, table, asked, each))
     if not is_sure(table, chosen):
         return None
     operators = list(dict.fromkeys(name for _, name, _ in reading.operators))
@@ -72,30 +80,40 @@ def _one(
         return look_up(reading, table, asked, chosen, rows)
     if operators == ["count"]:
         return count_rows(reading, table, asked, chosen, rows)
-    if operators in (["sum"], ["mean"]):
-        return _aggregate(operators[0], reading, table, asked, chosen, rows)
+    if operators in (["sum"], ["mean"], ["median"]):
+        found = _aggregate(operators[0], table, asked, chosen)
+        return None if found is None else found[1]
     if len(operators) == 1:
         return extreme(reading, table, asked, chosen, rows, operators[0])
     if set(operators) == {"count", "sum"}:  # how many in total
-        return (
-            _aggregate("sum", reading, table, asked, chosen, rows)
-            if asked
-            else count_rows(reading, table, asked, chosen, rows)
-        )
-    return None
+        if not asked:
+            return count_rows(reading, table, asked, chosen, rows)
+        found = _aggregate("sum", table, asked, chosen)
+        return None if found is None else found[1]
+    return _best_of_groups(operators, table, asked, chosen)
+
+
+def _best_of_groups(
+    operators: Sequence[str], table: TableView, asked: Sequence[tuple[ColumnMention, int]], chosen: RowFilter
+) -> Result | None:
+    """Return the value of a column of which a sum or a mean is the largest or the smallest."""
+    groups = {c for _, c in asked if table.columns[c].kind == "text" and c != table.key}
+    rest = [(mention, c) for mention, c in asked if c not in groups]
+    extremes = {"max", "min"}.intersection(operators)
+    aggregates = {"sum", "mean", "median"}.intersection(operators)
+    if len(operators) != 2 or not (len(groups) == len(extremes) == len(aggregates) == 1):
+        return None
+    name, largest = aggregates.pop(), "max" in extremes
+    return best_value(
+        table, chosen, groups.pop(), lambda each: _aggregate(name, table, rest, each), largest=largest
+    )
 
 
 def _aggregate(
-    name: str,
-    reading: Reading,
-    table: TableView,
-    asked: list[tuple[ColumnMention, int]],
-    chosen: RowFilter,
-    rows: list[int],
-) -> Result | None:
-    """Return the sum or the mean of a column."""
-    if not (chosen.values or chosen.bounds or reading.row_nouns or any(c == table.key for _, c in asked)):
-        return None  # the total of what
+    name: str, table: TableView, asked: Sequence[tuple[ColumnMention, int]], chosen: RowFilter
+) -> tuple[float, Result] | None:
+    """Return the sum, the mean or the median of a column, as a number and as a result."""
+    rows = matching_rows(table, chosen)
     numeric = {c for _, c in asked if table.columns[c].kind == "number"}
     if len(numeric) != 1 or {c for _, c in asked} - numeric - {table.key}:
         return None
@@ -107,11 +125,15 @@ def _aggregate(
         return None
     if name == "sum" and any(cell in table.lists[c].rows for c, cell in chosen.values):
         return None  # an amount may be for all that the cell lists
-    total = math.fsum(value.value for n in counted if (value := column.values[n]) is not None)
-    result = total if name == "sum" else total / len(counted)
+    numbers = [value.value for n in counted if (value := column.values[n]) is not None]
+    result = {
+        "sum": math.fsum,
+        "mean": statistics.fmean,
+        "median": statistics.median,
+    }[name](numbers)
     text = filter_text(table, chosen)
     how = f"{name} of {column.name}" + (f" with {text}" if text else "")
-    return Result(with_unit(result, unit), how, tuple(counted), len(counted))
+    return result, Result(with_unit(result, unit), how, tuple(counted), len(counted))
 
 
 def _alternatives(reading: Reading, chosen: RowFilter) -> list[tuple[int, str]] | None:
@@ -137,7 +159,7 @@ def _which_of(
     if order == 0 or target is None:
         return None
     rest = tuple(value for value in chosen.values if value not in choice)
-    sides = [matching_rows(table, RowFilter((*rest, value), chosen.bounds)) for value in choice]
+    sides = [matching_rows(table, replace(chosen, values=(*rest, value))) for value in choice]
     column = table.columns[target]
     if any(len(rows) != 1 or column.values[rows[0]] is None for rows in sides):
         return None
@@ -190,6 +212,8 @@ def _yes_no(
         shown = "; ".join(f"{label(table, n)}, {named_cell(table, target, n)}" for n in rows)
         return Result(f"{verdict}: {shown}", "compared", tuple(rows), 2)
     words = {token.text for token in reading.tokens}
+    if "same" in words:
+        return _same(table, asked, rows) if len(subjects) == 2 and not others and not chosen.bounds else None
     both = len(subjects) == 2 and ("both" in words or " and " in reading.question)
     if len(others) != 1 or chosen.bounds or (len(subjects) > 1 and not both) or words & (LESS | MORE):
         return None
@@ -203,3 +227,19 @@ def _yes_no(
         for n, cell in zip(rows, cells, strict=True)
     )
     return Result(f"{verdict}: {shown}", "compared", tuple(rows), len(rows))
+
+
+def _same(table: TableView, asked: list[tuple[ColumnMention, int]], rows: list[int]) -> Result | None:
+    """Answer whether two rows have the same in the column that is named."""
+    columns = {c for _, c in asked}
+    if len(columns) != 1:
+        return None
+    c = columns.pop()
+    column = table.columns[c]
+    if any(is_empty(column.cells[n]) for n in rows) or table.units.of(c, rows) is None:
+        return None
+    one, other = (
+        value.value if (value := column.values[n]) is not None else column.cells[n].casefold() for n in rows
+    )
+    shown = "; ".join(f"{label(table, n)}, {named_cell(table, c, n)}" for n in rows)
+    return Result(f"{'Yes' if one == other else 'No'}: {shown}", "compared", tuple(rows), len(rows))

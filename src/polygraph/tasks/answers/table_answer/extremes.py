@@ -12,7 +12,8 @@ from polygraph.tasks.answers.table_answer.shown import (
     label,
     label_column,
 )
-from polygraph.tasks.answers.table_answer.view import TableView
+from polygraph.tasks.answers.table_answer.view import TableView, plain_words
+from polygraph.tasks.answers.table_answer.words import OF_TIME
 from polygraph.text.prose import join_list
 
 
@@ -43,8 +44,10 @@ def extreme(
     phrase = next(text for _, name, text in reading.operators if name == operator)
     if phrase in ("oldest", "youngest"):
         largest = (phrase == "youngest") if column.kind == "date" else (phrase == "oldest")
-    elif phrase in ("latest", "newest", "earliest", "most recent") and column.kind != "date":
-        return None
+    elif phrase in OF_TIME:
+        named = OF_TIME & set(plain_words(column.name))
+        if column.kind != "date" or named - {phrase}:
+            return None  # the first of the last deliveries
     known = [(value, n) for n in rows if (value := column.values[n]) is not None]
     if len(known) < 2 or len(others) > 1:
         return None
@@ -55,7 +58,8 @@ def extreme(
     if table.units.of(target, [n for _, n in known]) is None:
         return None
     text = filter_text(table, chosen)
-    kind = "largest" if largest else "smallest"
+    kinds = ("latest", "earliest") if column.kind == "date" else ("largest", "smallest")
+    kind = kinds[0] if largest else kinds[1]
     how = f"{kind} {column.name} of {len(known)} rows" + (f" with {text}" if text else "")
     used = [c for c, _ in chosen.values]
     shown = [

@@ -2,10 +2,10 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
-from polygraph.tasks.answers.table_answer.cells import Column, same_unit
+from polygraph.tasks.answers.table_answer.cells import Column, is_empty, same_unit
 from polygraph.tasks.answers.table_answer.lists import EVERY_VALUE
 from polygraph.tasks.answers.table_answer.question import (
     ColumnMention,
@@ -25,6 +25,8 @@ class RowFilter:
 
     values: tuple[tuple[int, str], ...]
     bounds: tuple[tuple[int, Condition], ...]
+    denied: frozenset[tuple[int, str]] = frozenset()
+    """Those of `values` that a row must not have."""
 
 
 def column_choices(reading: Reading) -> list[list[tuple[ColumnMention, int]]]:
@@ -80,17 +82,34 @@ def row_filters(
         if near:
             _, mention, c = min(near, key=lambda each: each[0])
             fitting = [c]
-            if len(asked) > 1 or reading.row_nouns:
+            if len(asked) > 1 or reading.row_nouns or asks_for_persons(reading, table):
                 asked = [(m, each) for m, each in asked if m is not mention]
         bound_options.append([(c, condition) for c in fitting])
     if math.prod([*(len(each) for each in options), *(len(each) for each in bound_options)]) > _MAX_READINGS:
         return asked, []
     filters = [
-        RowFilter(tuple(values), tuple(bounds))
+        RowFilter(
+            tuple(values),
+            tuple(bounds),
+            frozenset(cell for cell, value in zip(values, reading.values, strict=True) if value.is_denied),
+        )
         for values in product(*options)
         for bounds in product(*bound_options)
     ]
     return asked, filters
+
+
+def asks_for_persons(reading: Reading, table: TableView) -> bool:
+    """Return whether a question asks which rows of a table of persons: who works in Leeds, not who is Ann Roe."""
+    words = [token.text for token in reading.tokens]
+    if not table.of_persons or "who" not in words:
+        return False
+    return not any(
+        words[value.first - 1] in ("is", "are", "was", "were")
+        and reading.question[reading.tokens[value.first].start].isupper()
+        for value in reading.values
+        if value.first
+    )
 
 
 def _names_column(
@@ -114,6 +133,8 @@ def _can_bound(column: Column, condition: Condition) -> bool:
 
 def rows_with(table: TableView, column: int, value: str) -> set[int]:
     """Return the rows that have a value: as their cell, among others in a list, or by a cell that says `all`."""
+    if not value:
+        return {n for n, cell in enumerate(table.columns[column].cells) if is_empty(cell)}
     lists = table.lists[column]
     return {*table.cells[column].get(value, ()), *lists.rows.get(value, ()), *lists.for_all}
 
@@ -125,6 +146,8 @@ def is_sure(table: TableView, chosen: RowFilter) -> bool:
     not said whether rows must list one or all of several values; or if numbers of several units are compared with one
     bound.
     """
+    if any(rows_with(table, c, "") for c, _ in chosen.denied):
+        return False  # an unknown status may be any
     for c, value in chosen.values:
         others = [other for each, other in chosen.values if each == c and other != value]
         rows = rows_with(table, c, value)
@@ -134,13 +157,16 @@ def is_sure(table: TableView, chosen: RowFilter) -> bool:
         return False
     if not chosen.bounds:
         return True
-    unbounded = matching_rows(table, RowFilter(chosen.values, ()))
-    return all(table.units.of(c, unbounded) is not None for c, bound in chosen.bounds if not bound.is_date)
+    unbounded = matching_rows(table, replace(chosen, bounds=()))
+    return all(
+        bound.is_date or bound.low == bound.high == 0 or table.units.of(c, unbounded) is not None
+        for c, bound in chosen.bounds
+    )
 
 
 def _doubtful_rows(table: TableView, column: int, values: set[str]) -> set[int]:
     """Return the rows whose cell has one of some values within it, or may mean it by `all`."""
-    if column == table.key:
+    if column == table.key or "" in values:
         return set()
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, values))})(?!\w)")
     return {
@@ -159,15 +185,16 @@ def matching_rows(table: TableView, chosen: RowFilter, *, with_doubtful: bool = 
         chosen: values and bounds.
         with_doubtful: whether a value may also stand anywhere within a cell.
     """
-    wanted: dict[int, set[str]] = {}
+    wanted: dict[tuple[int, bool], set[str]] = {}
     for c, cell in chosen.values:
-        wanted.setdefault(c, set()).add(cell)
+        wanted.setdefault((c, (c, cell) in chosen.denied), set()).add(cell)
     found = set(range(len(table.rows)))
-    for c, cells in wanted.items():
-        found &= set().union(
+    for (c, is_denied), cells in wanted.items():
+        rows = set().union(
             *(rows_with(table, c, cell) for cell in cells),
             _doubtful_rows(table, c, cells) if with_doubtful else (),
         )
+        found = found - rows if is_denied else found & rows
     for c, bound in chosen.bounds:
         values = table.columns[c].values
         found = {n for n in found if (v := values[n]) is not None and bound.low <= v.value <= bound.high}
@@ -179,7 +206,8 @@ def filter_text(table: TableView, chosen: RowFilter) -> str:
     parts = []
     wanted: dict[int, list[str]] = {}
     for c, cell in chosen.values:
-        wanted.setdefault(c, []).append(value_text(table, c, cell))
+        denied = "not " if (c, cell) in chosen.denied else ""
+        wanted.setdefault(c, []).append(f"{denied}{value_text(table, c, cell)}")
     for c, cells in wanted.items():
         is_listed = any(cell in table.lists[c].rows for each, cell in chosen.values if each == c)
         also = ", alone or with others" if is_listed else ""
@@ -190,5 +218,7 @@ def filter_text(table: TableView, chosen: RowFilter) -> str:
 
 def value_text(table: TableView, column: int, value: str) -> str:
     """Return a value as the table writes it."""
+    if not value:
+        return "empty"
     rows = table.cells[column].get(value)
     return table.columns[column].cells[rows[0]] if rows else table.lists[column].texts.get(value, value)

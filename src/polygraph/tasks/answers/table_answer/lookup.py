@@ -3,7 +3,7 @@
 import re
 
 from polygraph.tasks.answers.table_answer.cells import Column, is_empty
-from polygraph.tasks.answers.table_answer.filters import RowFilter, filter_text
+from polygraph.tasks.answers.table_answer.filters import RowFilter, asks_for_persons, filter_text
 from polygraph.tasks.answers.table_answer.question import DETERMINERS, ColumnMention, Reading, ValueMention
 from polygraph.tasks.answers.table_answer.shown import (
     MAX_LISTED,
@@ -29,7 +29,7 @@ def look_up(
 ) -> Result | None:
     """Return the cells of the columns that are asked for."""
     if not chosen.values and not chosen.bounds:
-        return None
+        return _distinct(reading, table, asked, chosen, rows)
     words = {token.text for token in reading.tokens}
     targets = list(dict.fromkeys(c for _, c in asked))
     used = {c for c, _ in chosen.values}
@@ -45,11 +45,16 @@ def look_up(
     targets = [c for c in targets if c not in used]
     if not targets or ("how" in words and not reading.adjectives and not {"much", "many"} & words):
         return None
-    if len(rows) > 1 and (len(targets) > 1 or table.columns[targets[0]].kind in ("number", "date")):
+    first = table.columns[targets[0]]
+    if "who" in words and first.kind in ("number", "date"):
+        return None
+    if len(rows) > 1 and (len(targets) > 1 or first.kind == "number" or _has_several_dates(first, rows)):
         return None  # which of the rows is not said
     shown = []
     for c in targets:
         texts = _texts(table, c, chosen, [n for n in rows if table.columns[c].cells[n]])
+        if not texts and len(rows) == len(targets) == 1:
+            texts = ["empty"]
         if not texts or len(texts) > MAX_LISTED:
             return None
         shown.append(f"{table.columns[c].name}: {join_list(texts)}")
@@ -58,9 +63,39 @@ def look_up(
     return Result("; ".join(shown), f"looked up with {filter_text(table, chosen)}", tuple(rows), len(rows))
 
 
+def _has_several_dates(column: Column, rows: list[int]) -> bool:
+    return column.kind == "date" and len({column.cells[n] for n in rows}) > 1
+
+
+def _distinct(
+    reading: Reading,
+    table: TableView,
+    asked: list[tuple[ColumnMention, int]],
+    chosen: RowFilter,
+    rows: list[int],
+) -> Result | None:
+    """Return all values of a column, each once: which departments are there."""
+    words = [token.text for token in reading.tokens]
+    if len(asked) != 1 or reading.adjectives or not {"which", "what", "who", "list"}.intersection(words):
+        return None
+    mention, c = asked[0]
+    last = words[mention.last]
+    if last == singular(last) and not {"there", "exist", "list"}.intersection(words):
+        return None  # the department of what
+    if table.columns[c].kind not in ("text", "code") or table.lists[c].rows or {"same", "both"} & set(words):
+        return None
+    filled = [n for n in rows if not is_empty(table.columns[c].cells[n])]
+    texts = _texts(table, c, chosen, filled)
+    if not texts or len(texts) > MAX_LISTED:
+        return None
+    return Result(join_list(texts), f"different {table.columns[c].name} listed", tuple(filled), len(filled))
+
+
 def _asks_for_rows(reading: Reading, table: TableView) -> bool:
     """Return whether a question asks for the names of rows: which orders, but not *what is the set value*."""
     words = [token.text for token in reading.tokens]
+    if asks_for_persons(reading, table):
+        return True
     if not any(table.of_persons or words[n] not in PERSONS for n in reading.row_nouns):
         return False
     if {"which", "list", "who"} & set(words) or words[:2] == ["what", "are"]:

@@ -50,7 +50,9 @@ class ValueMention:
     last: int
     """Positions of its first and last token."""
     cells: frozenset[tuple[int, str]]
-    """Column and case-folded text of the cells that are meant; of several columns, one."""
+    """Column and case-folded text of the cells that are meant; of several columns, one. Empty text: no value."""
+    is_denied: bool = False
+    """Whether rows with other values are meant: orders that are not open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Reading:
     adjectives: list[tuple[int, str]] = field(default_factory=list)
     row_nouns: list[int] = field(default_factory=list)
     """Positions of words of the title or of the name of the key column."""
+    group: int = -1
+    """The column for each value of which there is a result: for each department; -1 for none."""
     models: list[str] = field(default_factory=list)
     """Models of a series that the title names, which rows may exclude."""
 

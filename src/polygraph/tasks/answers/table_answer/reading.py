@@ -5,6 +5,8 @@ is about something else.
 """
 
 import re
+from collections.abc import Collection
+from dataclasses import replace
 
 from polygraph.records import Table
 from polygraph.tasks.answers.table_answer.conditions import MONTHS, find_conditions
@@ -20,15 +22,20 @@ from polygraph.tasks.answers.table_answer.question import (
 )
 from polygraph.tasks.answers.table_answer.view import TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import (
+    ABSENCE,
     ADJECTIVES,
     BOUND_WORDS,
     COUNTED,
+    EACH,
     LESS,
     LIGHT,
     MORE,
+    NEGATIONS,
     OPERATORS,
     PERSONS,
     SYNONYMS,
+    VERBS,
+    YES_NO,
 )
 from polygraph.text.words import STOP_WORDS, stem
 
@@ -58,6 +65,8 @@ def read_question(question: str, table: TableView) -> Reading | None:
     _find_operators(reading, free)
     _find_partial_columns(reading, table, free)
     _find_partial_values(reading, table, free)
+    _find_group(reading, table, free)
+    _find_denials(reading, table, free)
     _find_row_nouns(reading, table, free)
     for n, token in enumerate(reading.tokens):
         if (
@@ -73,7 +82,7 @@ def may_answer(question: str, table: Table, context: str) -> bool:
     """Return whether each word of a question might stand in a table, without reading its cells one by one."""
     text = " ".join([context, *table.columns, *(cell for row in table.rows for cell in row)]).casefold()
     passing = LIGHT | LESS | MORE | frozenset(ADJECTIVES) | {"both", "either", "same", "different", "than"}
-    passing |= PERSONS
+    passing |= PERSONS | ABSENCE | EACH | frozenset(VERBS)
     passing |= frozenset(word for phrase in OPERATORS for word in phrase.split())
     for token in tokens(question):
         word = token.text
@@ -217,8 +226,12 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
         if table.of_persons and word in PERSONS:
             continue  # the rows, rather than their employee_id
         found = tuple(
-            c for c, words in enumerate(table.name_words) if any(_alike(stem(word), each) for each in words)
-        )
+            c
+            for c, words in enumerate(table.name_words)
+            if any(
+                _alike(form, each) for form in {stem(word), stem(word.removesuffix("ly"))} for each in words
+            )
+        ) or _of_verb(reading, table, word)
         if len(found) > 1 and token.stem in table.title_stems:
             continue  # the orders of a table of orders, with columns order_id and order_date
         if found:
@@ -226,6 +239,82 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
             reading.columns.append(ColumnMention(n, n, found))
             free[n] = False
     reading.columns.sort(key=lambda mention: mention.first)
+
+
+def _of_verb(reading: Reading, table: TableView, word: str) -> tuple[int, ...]:
+    """Return the column that a verb is about, if the question compares or asks for its numbers: who earns most."""
+    asks_for_numbers = any(token.text in ("how", "when", "same") for token in reading.tokens)
+    if not (asks_for_numbers or reading.conditions or reading.operators):
+        return ()
+    stems = set(map(stem, VERBS.get(word, "").split()))
+    found = tuple(
+        c
+        for c, column in enumerate(table.columns)
+        if column.kind in ("number", "date") and stems & set(table.name_words[c])
+    )
+    return found if len(found) == 1 else ()
+
+
+def _find_group(reading: Reading, table: TableView, free: list[bool]) -> None:
+    """Find the column for each value of which the question wants a result: per office, by department."""
+    if not reading.operators:
+        return
+    for mention in reading.columns:
+        c, before = mention.columns[0], mention.first - 1
+        word = reading.tokens[before].text if before >= 0 and free[before] else ""
+        if (
+            (word in EACH or word == "by")
+            and len(mention.columns) == 1
+            and table.columns[c].kind == "text"
+            and c != table.key
+            and not any(c == each for value in reading.values for each, _ in value.cells)
+        ):
+            reading.group = c
+            reading.columns.remove(mention)
+            free[before] = False
+            return
+
+
+def _find_denials(reading: Reading, table: TableView, free: list[bool]) -> None:
+    """Find what rows must have or lack, where the question asks for rows.
+
+    The name of a column of *yes* and *no* stands for its *yes*, after a negation for its *no*: who works remotely. Of
+    another column, a negation asks for rows without a value: who has no manager; of a value, for those with others.
+    """
+    words = [token.text for token in reading.tokens]
+    asks_for_rows = not {"which", "who", "list"}.isdisjoint(words) or bool(reading.operators)
+    is_yes_no = bool(YES_NO.match(reading.question))
+    if not (asks_for_rows or is_yes_no):
+        return
+    for n, value in enumerate(reading.values):
+        if not is_yes_no and (at := _denial_before(reading, free, value.first, NEGATIONS)) >= 0:
+            reading.values[n] = replace(value, is_denied=True)
+            free[at] = False
+    with_value = {c for value in reading.values for c, _ in value.cells}
+    for mention in list(reading.columns):
+        c = mention.columns[0]
+        if len(mention.columns) > 1 or c in with_value:
+            continue
+        flag = table.flags.get(c)
+        at = _denial_before(reading, free, mention.first, NEGATIONS if flag else ABSENCE)
+        if is_yes_no and (at >= 0 or flag is None):
+            continue
+        if at >= 0:
+            free[at] = False
+        elif flag is None:
+            continue
+        reading.columns.remove(mention)
+        cell = flag[at >= 0] if flag else ""
+        reading.values.append(ValueMention(mention.first, mention.last, frozenset({(c, cell)})))
+    reading.values.sort(key=lambda value: value.first)
+
+
+def _denial_before(reading: Reading, free: list[bool], first: int, denials: Collection[str]) -> int:
+    """Return the position of a negation before a word, with nothing but words without content between; -1 if none."""
+    before = first - 1
+    while before > 0 and free[before] and reading.tokens[before].text in LIGHT:
+        before -= 1
+    return before if before >= 0 and free[before] and reading.tokens[before].text in denials else -1
 
 
 def _alike(one: str, other: str) -> bool:

@@ -144,4 +144,6 @@ def with_unit(value: float, unit: str) -> str:
     number = f"{value:,.2f}" if unit and is_money and round(value, 2) % 1 else number_text(value)
     if not unit:
         return number
-    return f"{unit}{number}" if unit in "£$€" else f"{number} {unit}"
+    if unit in "£$€":
+        return f"{unit}{number}"
+    return f"{number}{unit}" if unit in "%‰" else f"{number} {unit}"

@@ -8,12 +8,14 @@ from polygraph.tasks.answers.table_answer.cells import Column, read_column
 from polygraph.tasks.answers.table_answer.lists import ColumnLists, read_lists
 from polygraph.tasks.answers.table_answer.units import UNIT_NOTE, Units
 from polygraph.tasks.answers.table_answer.words import (
+    NO,
     PERSON_COLUMNS,
     PERSONS,
     SNAKE_UNITS,
     SYNONYMS,
     TOTALS,
     UNIT_WORDS,
+    YES,
     word_set,
 )
 from polygraph.text.words import stem
@@ -84,6 +86,8 @@ class TableView:
     """The column that says what replaces a row; -1 if there is none."""
     of_persons: bool = False
     """Whether each row is a person."""
+    flags: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """The cells for *yes* and for *no*, case-folded, of each column that has no others."""
 
     @classmethod
     def of(cls, title: str, context: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> "TableView":
@@ -123,6 +127,9 @@ class TableView:
             view.cells.append(by_cell)
             has_lists = column.kind == "text" and c != key
             view.lists.append(read_lists(by_cell, column.cells) if has_lists else ColumnLists())
+            yes, no = by_cell.keys() & YES, by_cell.keys() & NO
+            if len(yes) == len(no) == 1 and len(by_cell) == 2 and all(column.cells):
+                view.flags[c] = (*yes, *no)
         view.units = Units(columns, key, [bool(QUANTITY & set(words)) for words in view.name_words])
         view.description = _description(view)
         view.naming = frozenset({*keys, view.description} - {-1})

@@ -15,9 +15,10 @@ OPERATORS: Mapping[str, str] = {
         "count": "how many|number of|count of|count",
         "sum": "total of|sum of|sum|total|in total|altogether|combined",
         "mean": "average of|mean of|average|mean|on average",
+        "median": "median of|median",
         "max": "highest|largest|biggest|greatest|maximum|most|longest|tallest|heaviest|most expensive|latest|newest|"
-        "most recent|fastest|loudest|oldest|warmest|hottest|strongest|deepest",
-        "min": "lowest|smallest|least|minimum|fewest|shortest|lightest|cheapest|least expensive|earliest|slowest|"
+        "most recent|last|fastest|loudest|oldest|warmest|hottest|strongest|deepest",
+        "min": "lowest|smallest|least|minimum|fewest|shortest|lightest|cheapest|least expensive|earliest|first|slowest|"
         "quietest|youngest|coldest|weakest",
     }.items()
     for phrase in phrases.split("|")
@@ -43,6 +44,19 @@ ADJECTIVES: Mapping[str, str] = {
 }
 """Words of the columns that an adjective is about."""
 
+VERBS: Mapping[str, str] = {
+    verb: column
+    for column, verbs in {
+        "salary wage pay income earnings": "earn earns earned",
+        "start hire joining entry": "join joins joined started",
+    }.items()
+    for verb in verbs.split()
+}
+"""Words of the columns that a verb is about."""
+
+OF_TIME = frozenset(("latest", "newest", "earliest", "most recent", "first", "last"))
+"""Operators that compare dates only."""
+
 LESS = word_set(
     "less fewer lower smaller shorter lighter cheaper earlier slower quieter colder younger weaker"
 )
@@ -67,6 +81,21 @@ SYNONYMS: Mapping[str, str] = {
     "amt": "amount", "dept": "department", "tel": "telephone",
 }  # fmt: skip
 """Abbreviations in names of columns, with the words of questions."""
+
+YES = word_set("yes y true ja oui sí si")
+NO = word_set("no n false nein non")
+"""Cells of a column that says of each row whether something holds."""
+
+NEGATIONS = word_set(
+    "not don't doesn't didn't isn't aren't wasn't weren't don’t doesn’t didn’t isn’t aren’t wasn’t weren’t"
+)
+"""Words that deny what such a column says, or a value."""
+
+ABSENCE = NEGATIONS | word_set("no without")
+"""Words before the name of a column that ask for rows without a value in it."""
+
+EACH = word_set("each every per")
+"""Words before the name of a column that ask for one result for each of its values."""
 
 UNIT_WORDS = word_set("eur usd gbp chf kg g km m cm mm gb mb tb pct percent h s min kw mw hz db")
 """Last words of the name of a column that give its unit, as in ``price_eur``."""

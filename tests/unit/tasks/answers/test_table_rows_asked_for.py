@@ -1,0 +1,177 @@
+"""Questions for rows of a table: who, which not, those without a value; all values of a column; what two rows share."""
+
+import pytest
+
+from tests.unit.tasks.answers.conftest import Ask, table_of
+
+STAFF = table_of(
+    "staff",
+    """
+    Name | Department | Office | Salary (EUR) | Start date | Manager | Remote
+    Ana Pereira | Research | Lisbon | 54,200 | 2019-03-01 | Tom Hale | yes
+    Knut Lund | Research | Oslo | 61,000 | 2017-09-15 | Tom Hale | no
+    Rita Amaral | Sales | Lisbon | 48,750 | 2021-01-11 | Rosa Diaz | yes
+    Farid Nasser | Sales | Paris | | 2022-05-02 | Rosa Diaz | no
+    Tom Hale | Research | Lisbon | 83,000 | 2010-01-04 | | no
+    """,
+)
+STOCK = table_of(
+    "stock",
+    """
+    Item | Stock | Unit | Supplier | Last delivery | Status
+    Paint, red | 30 | l | Colora | 2024-03-09 | listed
+    Paint, blue | 0 | l | Colora | 2024-03-09 | withdrawn
+    Gloves | 200 | pairs | Safehand | 2024-02-22 | listed
+    Steel sheet | 45 | m² | Orrin | 2023-11-28 |
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who works in Lisbon?", "Name: Ana Pereira, Rita Amaral and Tom Hale"),
+        (
+            "Who started before 2018?",
+            "Name: Knut Lund (Start date: 2017-09-15) and Tom Hale (Start date: 2010-01-04)",
+        ),
+        ("Who joined after 2021?", "Name: Farid Nasser (Start date: 2022-05-02)"),
+        ("When did Rita Amaral join?", "Start date: 2021-01-11"),
+        ("Who started first?", "Name: Tom Hale (Start date: 2010-01-04)"),
+        ("Who joined last?", "Name: Farid Nasser (Start date: 2022-05-02)"),
+        (
+            "Who earns more than 60,000?",
+            "Name: Knut Lund (Salary (EUR): 61,000) and Tom Hale (Salary (EUR): 83,000)",
+        ),
+        ("Who earns the most in Sales?", None),  # of one of two nothing is known
+        ("How much does Ana Pereira earn?", "Salary (EUR): 54,200"),
+        ("Who does Rosa Diaz manage?", "Name: Rita Amaral and Farid Nasser"),
+        ("Who is Rosa Diaz?", None),
+        ("Who is the average?", None),
+        ("Who was hired by Tom Hale?", None),
+    ],
+)
+def test_who_asks_for_the_rows_of_a_table_of_persons(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, STAFF) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many people work remotely?", "2"),
+        ("Who works remotely in Lisbon?", "Name: Ana Pereira and Rita Amaral"),
+        ("How many people in Research do not work remotely?", "2"),
+        ("Who isn't remote?", "Name: Knut Lund, Farid Nasser and Tom Hale"),
+        ("Is Knut Lund remote?", "No: Name: Knut Lund, Remote: no"),
+        ("Is Knut Lund not remote?", None),
+        ("Who is never remote?", None),
+    ],
+)
+def test_the_name_of_a_column_of_yes_and_no_is_what_holds(
+    ask: Ask, question: str, answer: str | None
+) -> None:
+    assert ask(question, STAFF) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many people are not in Research?", "2"),
+        ("Who does not work in Lisbon?", "Name: Knut Lund and Farid Nasser"),
+        ("What is the average salary of people who are not in Sales?", "66,066.67 EUR"),
+        ("Which items are not from Colora?", "Item: Gloves and Steel sheet"),
+        ("Which items are not listed?", None),  # of one it is not said
+        ("Who is not in Lisbon or Oslo?", None),
+        ("How many people did Tom Hale not hire?", None),
+    ],
+)
+def test_a_value_that_is_denied_asks_for_the_other_rows(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, STAFF, STOCK) == answer
+
+
+def test_a_missing_value_is_named_and_found(ask: Ask) -> None:
+    assert ask("What is the salary of Farid Nasser?", STAFF) == "Salary (EUR): empty"
+    assert ask("Who has no manager?", STAFF) == "Name: Tom Hale"
+    assert ask("Who does not have a manager?", STAFF) == "Name: Tom Hale"
+    assert ask("Which items have no supplier?", STOCK) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which departments are there?", "Research and Sales"),
+        ("Who are the managers?", "Tom Hale and Rosa Diaz"),
+        ("List the suppliers.", "Colora, Safehand and Orrin"),
+        ("Which items are there?", "Paint, red; Paint, blue; Gloves; and Steel sheet"),
+        ("What is the department?", None),
+        ("Which departments are larger?", None),
+    ],
+)
+def test_all_values_of_a_column_are_listed(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, STAFF, STOCK) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "Do Ana Pereira and Tom Hale work in the same office?",
+            "Yes: Name: Ana Pereira, Office: Lisbon; Name: Tom Hale, Office: Lisbon",
+        ),
+        (
+            "Do Ana Pereira and Knut Lund earn the same?",
+            "No: Name: Ana Pereira, Salary (EUR): 54,200; Name: Knut Lund, Salary (EUR): 61,000",
+        ),
+        ("Do Ana Pereira and Farid Nasser earn the same?", None),
+    ],
+)
+def test_two_rows_are_compared(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, STAFF) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the median salary?", "57,600 EUR"),
+        ("What is the median salary in Research?", "61,000 EUR"),
+        ("What is the average stock?", None),  # of litres, pairs and square metres
+        ("How many items are out of stock?", "1"),  # nothing is nothing in any unit
+        ("When was the last delivery from Colora?", "Last delivery: 2024-03-09"),
+        ("Which item had the first delivery?", None),  # the column has last ones
+        ("Who had the last delivery?", None),
+    ],
+)
+def test_numbers_and_dates(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, STAFF, STOCK) == answer
+
+
+SALES = table_of(
+    "loans",
+    """
+    Loan | Borrower | Amount | Currency | Status
+    L1 | Baker | 1000 | EUR | open
+    L2 | Carter | 2500 | USD | repaid
+    L3 | Baker | 750 | EUR | open
+    L4 | Dunn | 900 | EUR | overdue
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many people work in each office?", "Lisbon: 3; Oslo: 1; Paris: 1"),
+        ("What is the average salary by department?", "Research: 66,066.67 EUR; Sales: 48,750 EUR"),
+        ("How many people do not work remotely per office?", "Lisbon: 1; Oslo: 1; Paris: 1"),
+        ("Which department has the highest average salary?", "Research (66,066.67 EUR)"),
+        ("Which department has the lowest total salary?", "Sales (48,750 EUR)"),
+        ("How many loans by status?", "open: 2; repaid: 1; overdue: 1"),
+        ("What is the total amount per currency?", "EUR: 2,650 EUR; USD: 2,500 USD"),
+        ("Which borrower has the highest total amount?", None),  # in several currencies
+        ("How many people work in every department and office?", None),
+        ("Does every office have a manager?", None),
+        ("How many people were hired by each manager?", None),
+    ],
+)
+def test_results_for_each_value_of_a_column(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, STAFF, SALES) == answer

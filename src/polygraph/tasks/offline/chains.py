@@ -7,13 +7,16 @@ sentence that the question leads to names the director, and the passage on the d
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate, share_text
+from polygraph.tasks.offline.sentences import MAIL_HEADER, ROW, Candidate, share_text
 from polygraph.text.quantities import is_time
 from polygraph.text.words import content_stem_set, question_names, words
 
 MAX_LOSS = 2.0
 """How much lower than the better of its sentences the cross-encoder may rate two that a title links. The link itself
 says that they belong together."""
+_ROW_GAIN = 2.0
+"""How much higher the cross-encoder must rate a row of a table with a sentence that a name links to it than the row
+alone: it rates a row higher with any sentence of prose behind it."""
 _MAX_DOCUMENTS = 3
 """A name that is no title links sentences only if so few of the documents hold it."""
 _MIN_CHARACTERS = 4
@@ -135,7 +138,8 @@ def _best_pair(
     if read is None:
         return pairs[0] if pairs else None
     if not pairs:
-        pairs, loss = _pairs_by_name(texts, start), 0.0
+        is_row = ROW.match(texts.candidates[start].quoted.text) is not None
+        pairs, loss = _pairs_by_name(texts, start), -_ROW_GAIN if is_row else 0.0
     if not pairs:
         return None
     spoken = [f"{texts.candidates[a].quoted.text} {texts.candidates[b].quoted.text}" for a, b in pairs]
@@ -162,8 +166,12 @@ def _pairs_by_name(texts: _Texts, start: int) -> list[tuple[int, int]]:
     """Return pairs of `start` and a sentence of another document that holds a name of it."""
     pairs = []
     document = texts.candidates[start].quoted.span.document
+    text = texts.candidates[start].quoted.text
+    if ROW.match(text):
+        # The names of columns are no names.
+        text = " x ".join(cell.partition(": ")[2] for cell in text.split("; "))
     # A first word is capitalised whatever it is; behind another word, it counts if it is no stop word.
-    for name in question_names(f"x {texts.candidates[start].quoted.text}"):
+    for name in question_names(f"x {text}"):
         line = _line(name)
         if is_time(name) or not texts.links(line):
             continue

@@ -175,3 +175,75 @@ SALES = table_of(
 )
 def test_results_for_each_value_of_a_column(ask: Ask, question: str, answer: str | None) -> None:
     assert ask(question, STAFF, SALES) == answer
+
+
+FLEET = table_of(
+    "vehicle fleet",
+    """
+    Vehicle | Plate | Driver | Fuel | Mileage (km) | Lease | Winter tyres
+    Ford Transit | KB-102 | Owen Pryce | diesel | 131560 | 412.50 € | yes
+    Fiat Doblo | KB-103 | Lena Fischer | petrol | 45600 | 265.00 € | no
+    Ford Transit | KB-111 | Gareth Boyle | diesel | 82775 | 405.00 € | no
+    """,
+)
+MEMBERS = table_of(
+    "rowing club members",
+    """
+    No | First name | Last name | Joined | Squad | Coach | Fee paid
+    101 | Eleanor | Voss | 2016-01-08 | Masters | Ingrid Solberg | yes
+    109 | Yusuf | Demir | 2019-09-21 | Sweep | Paul Devlin | no
+    112 | Naomi | Okonjo | 2019-08-17 | Sweep | Paul Devlin | yes
+    """,
+)
+JOBS = table_of(
+    "workshop",
+    """
+    Job | Fault | Hours
+    62 | puncture | 0.5
+    63 | bent wheel | 1.25
+    64 | puncture | 0.25
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("who drives the ford transit", "Driver: Owen Pryce and Gareth Boyle"),
+        ("Which diesels have under 100,000 km?", "Plate: KB-111 (Mileage (km): 82775)"),
+        ("Which vehicle has done the most kilometres?", "Ford Transit (Mileage (km): 131560)"),
+        ("Does the Fiat Doblo have winter tyres?", "No: Plate: KB-103, Winter tyres: no"),
+        ("Does the Ford Transit have winter tyres?", None),  # there are two
+        ("What does a lease cost on average?", "€360.83"),
+    ],
+)
+def test_other_forms_of_the_words_of_a_table(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, FLEET) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("has Eleanor Voss paid?", "Yes: Name: Eleanor Voss, Fee paid: yes"),
+        ("Who hasn't paid the fee?", "Name: Yusuf Demir"),
+        ("How many people joined the rowing club in 2019?", "2"),
+        ("How many members are in each rowing squad?", "Masters: 1; Sweep: 2"),
+        ("Who joined first?", "Name: Eleanor Voss (Joined: 2016-01-08)"),
+        ("How many employees are in Sweep?", None),  # they are members
+        ("who is paul devlin", None),
+    ],
+)
+def test_members_are_called_by_first_and_last_name(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, MEMBERS) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many punctures were there?", "2"),
+        ("What is the average job?", None),
+        ("Which job took 0.25 hours?", None),
+    ],
+)
+def test_a_first_column_that_counts_the_rows_names_them(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, JOBS) == answer

@@ -3,7 +3,7 @@
 import math
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from polygraph.tasks.answers.table_answer.cells import is_empty
@@ -24,6 +24,12 @@ from polygraph.tasks.answers.table_answer.shown import Result, cell_text, label,
 from polygraph.tasks.answers.table_answer.units import with_unit
 from polygraph.tasks.answers.table_answer.view import TableView
 from polygraph.tasks.answers.table_answer.words import LESS, MORE, YES_NO
+
+_AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "sum": math.fsum,
+    "mean": statistics.fmean,
+    "median": statistics.median,
+}
 
 
 def compute(reading: Reading, table: TableView) -> Result | None:
@@ -80,8 +86,8 @@ def _one(
         return look_up(reading, table, asked, chosen, rows)
     if operators == ["count"]:
         return count_rows(reading, table, asked, chosen, rows)
-    if operators in (["sum"], ["mean"], ["median"]):
-        found = _aggregate(operators[0], table, asked, chosen)
+    if len(operators) == 1 and operators[0] in _AGGREGATES:
+        found = _aggregate(operators[0], table, _with_measured(reading, table, asked), chosen)
         return None if found is None else found[1]
     if len(operators) == 1:
         return extreme(reading, table, asked, chosen, rows, operators[0])
@@ -100,7 +106,7 @@ def _best_of_groups(
     groups = {c for _, c in asked if table.columns[c].kind == "text" and c != table.key}
     rest = [(mention, c) for mention, c in asked if c not in groups]
     extremes = {"max", "min"}.intersection(operators)
-    aggregates = {"sum", "mean", "median"}.intersection(operators)
+    aggregates = _AGGREGATES.keys() & set(operators)
     if len(operators) != 2 or not (len(groups) == len(extremes) == len(aggregates) == 1):
         return None
     name, largest = aggregates.pop(), "max" in extremes
@@ -109,13 +115,24 @@ def _best_of_groups(
     )
 
 
+def _with_measured(
+    reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]]
+) -> list[tuple[ColumnMention, int]]:
+    """Return the columns that are asked for, with the one that an adjective is about: how warm, on average."""
+    if any(table.columns[c].kind == "number" for _, c in asked):
+        return asked
+    measured = measured_column(reading, table, asked)
+    at = reading.adjectives[0][0] if reading.adjectives else 0
+    return asked if measured is None else [*asked, (ColumnMention(at, at, (measured,)), measured)]
+
+
 def _aggregate(
     name: str, table: TableView, asked: Sequence[tuple[ColumnMention, int]], chosen: RowFilter
 ) -> tuple[float, Result] | None:
     """Return the sum, the mean or the median of a column, as a number and as a result."""
     rows = matching_rows(table, chosen)
     numeric = {c for _, c in asked if table.columns[c].kind == "number"}
-    if len(numeric) != 1 or {c for _, c in asked} - numeric - {table.key}:
+    if len(numeric) != 1 or {c for _, c in asked} - numeric - table.naming:
         return None
     c = numeric.pop()
     column = table.columns[c]
@@ -126,11 +143,7 @@ def _aggregate(
     if name == "sum" and any(cell in table.lists[c].rows for c, cell in chosen.values):
         return None  # an amount may be for all that the cell lists
     numbers = [value.value for n in counted if (value := column.values[n]) is not None]
-    result = {
-        "sum": math.fsum,
-        "mean": statistics.fmean,
-        "median": statistics.median,
-    }[name](numbers)
+    result = float(_AGGREGATES[name](numbers))
     text = filter_text(table, chosen)
     how = f"{name} of {column.name}" + (f" with {text}" if text else "")
     return result, Result(with_unit(result, unit), how, tuple(counted), len(counted))
@@ -194,10 +207,12 @@ def _yes_no(
     """Answer whether rows of the key have a value: does X run Debian, is X heavier than Y."""
     subjects = [value for value in chosen.values if value[0] == table.key]
     others = [value for value in chosen.values if value[0] != table.key]
-    if table.key < 0 or not subjects or any(table.columns[c].kind == "date" for c, _ in others):
+    if any(table.columns[c].kind == "date" for c, _ in others):
         return None
     if re.search(r"\b(?:not|no|never|or|only|all|every)\b|n't\b", reading.question, re.IGNORECASE):
         return None
+    if table.key < 0 or not subjects:
+        return _whether(table, asked, chosen)
     rows = [table.cells[table.key][cell][0] for _, cell in subjects]
     if len(subjects) == 2 and not others and (order := _direction(reading)):
         target = measured_column(reading, table, asked)
@@ -226,6 +241,22 @@ def _yes_no(
         f"{label(table, n)}, {table.columns[column].name}: {cell or 'empty'}"
         for n, cell in zip(rows, cells, strict=True)
     )
+    return Result(f"{verdict}: {shown}", "compared", tuple(rows), len(rows))
+
+
+def _whether(
+    table: TableView, asked: Sequence[tuple[ColumnMention, int]], chosen: RowFilter
+) -> Result | None:
+    """Answer whether the one row that has some values also has what a column of *yes* and *no* says."""
+    stated = [value for value in chosen.values if value[0] in table.flags]
+    if len(stated) != 1 or len(chosen.values) < 2 or asked or chosen.bounds:
+        return None
+    rows = matching_rows(table, replace(chosen, values=tuple(v for v in chosen.values if v not in stated)))
+    if len(rows) != 1:
+        return None
+    column, wanted = stated[0]
+    verdict = "Yes" if rows[0] in rows_with(table, column, wanted) else "No"
+    shown = f"{label(table, rows[0])}, {named_cell(table, column, rows[0])}"
     return Result(f"{verdict}: {shown}", "compared", tuple(rows), len(rows))
 
 

@@ -12,9 +12,11 @@ from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS
 from polygraph.text.words import stem
 
 _AMOUNT = r"(?P<x>[£$€]?\s?\d[\d,.]*(?:\s?(?:%|°?[^\W\d_]{1,8}))?)"
+_MORE = "more|greater|higher|larger|heavier|longer|hotter|warmer|older|taller|deeper|faster"
+_LESS = "less|fewer|lower|smaller|lighter|shorter|colder|cooler|cheaper|younger|slower"
 _BOUND = re.compile(
-    rf"(?:(?P<gt>\b(?:more|greater|higher|larger|heavier|longer) than|\bover|\babove|\bexceed(?:s|ing)?)|"
-    rf"(?P<ge>\bat least)|(?P<lt>\b(?:less|fewer|lower|smaller|lighter|shorter) than|\bunder|\bbelow)|"
+    rf"(?:(?P<gt>\b(?:{_MORE}) than|\bover|\babove|\bexceed(?:s|ing)?)|"
+    rf"(?P<ge>\bat least)|(?P<lt>\b(?:{_LESS}) than|\bunder|\bbelow)|"
     rf"(?P<le>\bat most|\bup to))\s+{_AMOUNT}(?!\w)|"
     rf"(?<![\w.,-]){_AMOUNT.replace('<x>', '<y>')} or (?:(?P<ge_after>more|above|over|higher|greater|longer)|"
     r"(?P<le_after>less|fewer|below|under|lower|shorter))\b",

@@ -17,6 +17,7 @@ from polygraph.tasks.answers.table_answer.question import (
 from polygraph.tasks.answers.table_answer.view import TableView
 
 _MAX_READINGS = 16
+_FORMS_OF_BE = ("is", "are", "was", "were")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +103,22 @@ def row_filters(
 def asks_for_persons(reading: Reading, table: TableView) -> bool:
     """Return whether a question asks which rows of a table of persons: who works in Leeds, not who is Ann Roe."""
     words = [token.text for token in reading.tokens]
-    if not table.of_persons or "who" not in words:
+    if not table.persons or "who" not in words:
         return False
+    named = (value for value in reading.values if value.first and words[value.first - 1] in _FORMS_OF_BE)
     return not any(
-        words[value.first - 1] in ("is", "are", "was", "were")
-        and reading.question[reading.tokens[value.first].start].isupper()
-        for value in reading.values
-        if value.first
+        reading.question[reading.tokens[value.first].start].isupper()
+        or _is_full_name(value_text(table, *cell))
+        for value in named
+        for cell in value.cells
+        if cell[0] not in table.flags
     )
+
+
+def _is_full_name(text: str) -> bool:
+    """Return whether a text is several words with capitals."""
+    parts = text.split()
+    return len(parts) > 1 and all(part[0].isupper() for part in parts)
 
 
 def _names_column(

@@ -9,6 +9,7 @@ from polygraph.tasks.answers.table_answer.shown import (
     MAX_LISTED,
     Result,
     cell_text,
+    column_name,
     described,
     replacement,
 )
@@ -46,7 +47,7 @@ def look_up(
     if not targets or ("how" in words and not reading.adjectives and not {"much", "many"} & words):
         return None
     first = table.columns[targets[0]]
-    if "who" in words and first.kind in ("number", "date"):
+    if ("who" in words and first.kind in ("number", "date")) or {"when", "where"} <= words:
         return None
     if len(rows) > 1 and (len(targets) > 1 or first.kind == "number" or _has_several_dates(first, rows)):
         return None  # which of the rows is not said
@@ -57,7 +58,7 @@ def look_up(
             texts = ["empty"]
         if not texts or len(texts) > MAX_LISTED:
             return None
-        shown.append(f"{table.columns[c].name}: {join_list(texts)}")
+        shown.append(f"{column_name(table, c)}: {join_list(texts)}")
     if len(rows) == 1 and not table.naming.intersection(targets) and table.replaced not in {*targets, *used}:
         shown += [note] if (note := replacement(table, rows[0])) else []
     return Result("; ".join(shown), f"looked up with {filter_text(table, chosen)}", tuple(rows), len(rows))
@@ -96,7 +97,9 @@ def _asks_for_rows(reading: Reading, table: TableView) -> bool:
     words = [token.text for token in reading.tokens]
     if asks_for_persons(reading, table):
         return True
-    if not any(table.of_persons or words[n] not in PERSONS for n in reading.row_nouns):
+    if any(n and words[n - 1] == "which" for n in (value.first for value in reading.values)):
+        return True  # which diesels
+    if not any(words[n] in table.persons or words[n] not in PERSONS for n in reading.row_nouns):
         return False
     if {"which", "list", "who"} & set(words) or words[:2] == ["what", "are"]:
         return True
@@ -175,7 +178,7 @@ def _says_what_rows_are(reading: Reading, table: TableView, noun: int) -> bool:
         noun += 1
     token = reading.tokens[noun]
     if token.text in PERSONS:
-        return table.of_persons
+        return token.text in table.persons
     in_key = table.key >= 0 and token.stem in table.name_words[table.key]
     return in_key or token.text in COUNTED or {*map(singular, plain_words(token.text))} <= table.title_words
 

@@ -20,6 +20,7 @@ from polygraph.tasks.answers.table_answer.question import (
     take,
     tokens,
 )
+from polygraph.tasks.answers.table_answer.units import header_unit
 from polygraph.tasks.answers.table_answer.view import TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import (
     ABSENCE,
@@ -27,6 +28,7 @@ from polygraph.tasks.answers.table_answer.words import (
     BOUND_WORDS,
     COUNTED,
     EACH,
+    FILLERS,
     LESS,
     LIGHT,
     MORE,
@@ -34,6 +36,7 @@ from polygraph.tasks.answers.table_answer.words import (
     OPERATORS,
     PERSONS,
     SYNONYMS,
+    UNIT_NAMES,
     VERBS,
     YES_NO,
 )
@@ -42,6 +45,8 @@ from polygraph.text.words import STOP_WORDS, stem
 MAX_QUESTION = 300
 """Characters of a question that a table answers."""
 _MIN_PREFIX = 5
+_MIN_VERB = 4
+"""Letters of the stem of a verb that a column calls who does it by: who drives, driver."""
 _ASKS_FOR_ROWS = (
     ("how", "many"),
     ("number", "of"),
@@ -72,7 +77,7 @@ def read_question(question: str, table: TableView) -> Reading | None:
         if (
             free[n]
             and token.text not in LIGHT
-            and token.text not in LESS | MORE | {"both", "either", "same", "different"}
+            and token.text not in LESS | MORE | FILLERS | {"both", "either", "same", "different"}
         ):
             return None
     return reading
@@ -82,7 +87,7 @@ def may_answer(question: str, table: Table, context: str) -> bool:
     """Return whether each word of a question might stand in a table, without reading its cells one by one."""
     text = " ".join([context, *table.columns, *(cell for row in table.rows for cell in row)]).casefold()
     passing = LIGHT | LESS | MORE | frozenset(ADJECTIVES) | {"both", "either", "same", "different", "than"}
-    passing |= PERSONS | ABSENCE | EACH | frozenset(VERBS)
+    passing |= PERSONS | ABSENCE | EACH | FILLERS | VERBS.keys() | UNIT_NAMES.keys()
     passing |= frozenset(word for phrase in OPERATORS for word in phrase.split())
     for token in tokens(question):
         word = token.text
@@ -112,7 +117,7 @@ def _counted_noun(reading: Reading, table: TableView, free: list[bool]) -> int:
     found = -1
     while start < len(words) and free[start] and _is_row_noun(reading, table, start):
         found, start = start, start + 1
-    if found >= 0 and table.of_persons and words[found] in PERSONS:
+    if found >= 0 and words[found] in table.persons:
         reading.row_nouns.append(found)
         free[found] = False
     return found
@@ -223,7 +228,7 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
         word = SYNONYMS.get(token.text, token.text)
         if not free[n] or word in LIGHT or word in STOP_WORDS or not word.isalpha():
             continue
-        if table.of_persons and word in PERSONS:
+        if word in table.persons:
             continue  # the rows, rather than their employee_id
         found = tuple(
             c
@@ -231,7 +236,7 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
             if any(
                 _alike(form, each) for form in {stem(word), stem(word.removesuffix("ly"))} for each in words
             )
-        ) or _of_verb(reading, table, word)
+        ) or (_of_verb(reading, table, word) or _of_unit(table, word))
         if len(found) > 1 and token.stem in table.title_stems:
             continue  # the orders of a table of orders, with columns order_id and order_date
         if found:
@@ -255,12 +260,25 @@ def _of_verb(reading: Reading, table: TableView, word: str) -> tuple[int, ...]:
     return found if len(found) == 1 else ()
 
 
+def _of_unit(table: TableView, word: str) -> tuple[int, ...]:
+    """Return the column whose numbers have a unit, if it is the only one: the most kilometres, mileage in km."""
+    units = UNIT_NAMES.get(word, "").split()
+    found = tuple(
+        c
+        for c, column in enumerate(table.columns)
+        if column.kind == "number" and (column.unit or header_unit(column.name)).casefold() in units
+    )
+    return found if len(found) == 1 else ()
+
+
 def _find_group(reading: Reading, table: TableView, free: list[bool]) -> None:
     """Find the column for each value of which the question wants a result: per office, by department."""
     if not reading.operators:
         return
     for mention in reading.columns:
         c, before = mention.columns[0], mention.first - 1
+        while before > 0 and free[before] and reading.tokens[before].stem in table.title_stems:
+            before -= 1  # each rowing squad, in the table of the rowing club
         word = reading.tokens[before].text if before >= 0 and free[before] else ""
         if (
             (word in EACH or word == "by")
@@ -303,7 +321,9 @@ def _find_denials(reading: Reading, table: TableView, free: list[bool]) -> None:
             free[at] = False
         elif flag is None:
             continue
-        reading.columns.remove(mention)
+        # "paid the fee" names `Fee paid` twice.
+        reading.columns = [other for other in reading.columns if other.columns != mention.columns]
+        with_value.add(c)
         cell = flag[at >= 0] if flag else ""
         reading.values.append(ValueMention(mention.first, mention.last, frozenset({(c, cell)})))
     reading.values.sort(key=lambda value: value.first)
@@ -318,10 +338,12 @@ def _denial_before(reading: Reading, free: list[bool], first: int, denials: Coll
 
 
 def _alike(one: str, other: str) -> bool:
-    """Return whether two stems are forms of one word: manag, manager."""
+    """Return whether two stems are forms of one word: manag, manager; driv, driver."""
     if one == other:
         return True
     shorter, longer = sorted((one, other), key=len)
+    if len(shorter) >= _MIN_VERB and longer in (f"{shorter}er", f"{shorter}or"):
+        return True
     return len(shorter) >= _MIN_PREFIX and longer.startswith(shorter) and len(longer) - len(shorter) <= 2
 
 
@@ -332,7 +354,7 @@ def _find_row_nouns(reading: Reading, table: TableView, free: list[bool]) -> Non
         is_title = bool(parts) and parts <= table.title_stems | key_words and token.text not in LIGHT
         if token.text in ("rows", "entries", "records"):
             reading.row_nouns.append(n)
-        elif is_title or (free[n] and table.of_persons and token.text in PERSONS):
+        elif is_title or (free[n] and token.text in table.persons):
             reading.row_nouns.append(n)
             free[n] = False
         elif free[n] and _is_of_series(reading, table, n):

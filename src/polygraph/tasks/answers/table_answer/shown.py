@@ -39,7 +39,18 @@ def label(table: TableView, row: int) -> str:
     column = label_column(table, row)
     if column < 0:
         return f"row {row + 1}"
-    return f"{table.columns[column].name}: {table.columns[column].cells[row]}"
+    return f"{column_name(table, column)}: {row_name(table, column, row)}"
+
+
+def column_name(table: TableView, column: int) -> str:
+    """Return the name of a column; of one that numbers persons, that of what is shown instead."""
+    return "Name" if column == table.key and table.name_parts else table.columns[column].name
+
+
+def row_name(table: TableView, column: int, row: int) -> str:
+    """Return a cell; for the number of a person, first and last name."""
+    parts = table.name_parts if column == table.key else ()
+    return " ".join([table.columns[c].cells[row] for c in parts or (column,)]).strip()
 
 
 def cell_text(table: TableView, column: int, row: int) -> str:
@@ -78,7 +89,7 @@ def described(
         without: columns that the answer shows elsewhere.
         named: what is shown instead of the cell alone.
     """
-    cell = table.columns[column].cells[row] if column >= 0 else ""
+    cell = row_name(table, column, row) if column >= 0 else ""
     notes = []
     d = table.description
     if (

@@ -8,7 +8,11 @@ from polygraph.tasks.answers.table_answer.cells import Column, read_column
 from polygraph.tasks.answers.table_answer.lists import ColumnLists, read_lists
 from polygraph.tasks.answers.table_answer.units import UNIT_NOTE, Units
 from polygraph.tasks.answers.table_answer.words import (
+    FIRST_NAMES,
+    LAST_NAMES,
+    MEMBERS,
     NO,
+    PEOPLE,
     PERSON_COLUMNS,
     PERSONS,
     SNAKE_UNITS,
@@ -84,8 +88,10 @@ class TableView:
     """Columns that name rows: those with a cell of its own for each, and the description."""
     replaced: int = -1
     """The column that says what replaces a row; -1 if there is none."""
-    of_persons: bool = False
-    """Whether each row is a person."""
+    persons: frozenset[str] = frozenset()
+    """Words for its rows if each is a person; empty if not."""
+    name_parts: tuple[int, ...] = ()
+    """The columns of first and last names that name a person beside a number; empty if there are none."""
     flags: dict[int, tuple[str, str]] = field(default_factory=dict)
     """The cells for *yes* and for *no*, case-folded, of each column that has no others."""
 
@@ -129,13 +135,15 @@ class TableView:
             view.lists.append(read_lists(by_cell, column.cells) if has_lists else ColumnLists())
             yes, no = by_cell.keys() & YES, by_cell.keys() & NO
             if len(yes) == len(no) == 1 and len(by_cell) == 2 and all(column.cells):
-                view.flags[c] = (*yes, *no)
+                view.flags[c] = (yes.pop(), no.pop())
         view.units = Units(columns, key, [bool(QUANTITY & set(words)) for words in view.name_words])
         view.description = _description(view)
         view.naming = frozenset({*keys, view.description} - {-1})
         names = [" ".join(plain_words(column.name)) for column in columns]
         view.replaced = next((c for c, name in enumerate(names) if _REPLACED.search(name)), -1)
-        view.of_persons = _has_persons(view, names)
+        view.persons = _person_words(view, names)
+        if view.persons and key >= 0 and columns[key].name.casefold() not in _NAMES:
+            view.name_parts = _name_parts(names)
         return view
 
 
@@ -151,29 +159,42 @@ def _description(table: TableView) -> int:
     return -1
 
 
-def _has_persons(table: TableView, names: Sequence[str]) -> bool:
-    """Return whether each row is a person: its key is a name or a number, and its title or a column says so."""
+def _person_words(table: TableView, names: Sequence[str]) -> frozenset[str]:
+    """Return the words for the rows of a table of persons: its key is a name or a number, and its names say so."""
     if table.key < 0:
-        return False
+        return frozenset()
     key = set(names[table.key].split())
-    if not key & (PERSONS | {"name", "surname"} | _NUMBER_WORDS):
-        return False
+    if not key & (PERSONS | MEMBERS | {"name", "surname"} | _NUMBER_WORDS):
+        return frozenset()
     if not key & _NUMBER_WORDS and not all(map(_NAME.fullmatch, table.columns[table.key].cells)):
-        return False
+        return frozenset()
     words = {word for name in names for word in name.split()}
-    return bool(key & PERSONS or words & PERSON_COLUMNS or table.title_stems & set(map(stem, PERSONS)))
+    if key & PERSONS or words & PERSON_COLUMNS or table.title_stems & set(map(stem, PERSONS)):
+        return PERSONS
+    is_of_members = key & MEMBERS or table.title_stems & set(map(stem, MEMBERS))
+    return PEOPLE if is_of_members or _name_parts(names) else frozenset()
+
+
+def _name_parts(names: Sequence[str]) -> tuple[int, ...]:
+    """Return the columns of first and last names, if there is one of each."""
+    bare = [name.replace(" ", "") for name in names]
+    first = [c for c, name in enumerate(bare) if name in FIRST_NAMES]
+    last = [c for c, name in enumerate(bare) if name in LAST_NAMES]
+    return (*first, *last) if len(first) == len(last) == 1 else ()
 
 
 def _numbers_rows(column: Column, title_stems: frozenset[str]) -> bool:
-    """Return whether a column holds the numbers by which rows are called: `ticket` or `ticket_no` of the tickets."""
+    """Return whether the first column holds the numbers by which rows are called: `ticket_no` of the tickets.
+
+    Its name is that of the table, or it counts the rows without a gap.
+    """
     name = set(name_stems(column.name))
-    return (
-        column.kind == "number"
-        and bool(name - _NUMBER_STEMS)
-        and name - _NUMBER_STEMS <= title_stems
-        and all(cell.isdigit() for cell in column.cells)
-        and len(set(column.cells)) == len(column.cells)
-    )
+    if column.kind != "number" or not all(cell.isdigit() for cell in column.cells):
+        return False
+    if name - _NUMBER_STEMS and name - _NUMBER_STEMS <= title_stems:
+        return len(set(column.cells)) == len(column.cells)
+    numbers = [int(cell) for cell in column.cells]
+    return len(numbers) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def name_stems(name: str) -> list[str]:

@@ -31,7 +31,7 @@ ADJECTIVES: Mapping[str, str] = {
         "weight mass": "heavy heavier heaviest light lighter lightest weigh weighs",
         "length duration time": "long longer longest short shorter shortest",
         "height": "tall taller tallest high",
-        "price cost amount": "expensive cheap cheaper cheapest cost costs",
+        "price cost amount fee fare rent": "expensive cheap cheaper cheapest cost costs",
         "speed": "fast faster fastest slow slower slowest",
         "noise sound": "loud louder loudest quiet quieter quietest",
         "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
@@ -54,6 +54,26 @@ VERBS: Mapping[str, str] = {
 }
 """Words of the columns that a verb is about."""
 
+UNIT_NAMES: Mapping[str, str] = {
+    word: unit
+    for unit, words in {
+        "km": "kilometres kilometers",
+        "m": "metres meters",
+        "kg": "kilograms kilos",
+        "l": "litres liters",
+        "h hours": "hours",
+        "min minutes": "minutes",
+        "days": "days",
+        "€ eur": "euros",
+        "$ usd": "dollars",
+        "£ gbp": "pounds",
+        "°c °f": "degrees",
+        "% percent": "percent",
+    }.items()
+    for word in words.split()
+}
+"""Units of the columns that the name of a unit is about."""
+
 OF_TIME = frozenset(("latest", "newest", "earliest", "most recent", "first", "last"))
 """Operators that compare dates only."""
 
@@ -72,9 +92,13 @@ LIGHT = word_set("""
     made make makes many me much name named of on one or our out place placed please record recorded
     records row rows say shown show shows stand stands still table tables tell that the their them there these they this
     those to use used uses value values was we were what what's when where which who whom whose will with work works
-    entry entries s than run runs currently now altogether overall
+    entry entries s than run runs currently now altogether overall got us yet still go goes went come comes came done
+    please actually really going
     """)
 """Words that need not stand in the table."""
+
+FILLERS = word_set("mark marks score scores result results reading readings figure figures")
+"""Words for a number, whatever it says: they need not stand in the table, but may."""
 
 SYNONYMS: Mapping[str, str] = {
     "max": "maximum", "min": "minimum", "avg": "average", "qty": "quantity", "temp": "temperature", "nr": "number",
@@ -86,8 +110,10 @@ YES = word_set("yes y true ja oui sí si")
 NO = word_set("no n false nein non")
 """Cells of a column that says of each row whether something holds."""
 
-NEGATIONS = word_set(
-    "not don't doesn't didn't isn't aren't wasn't weren't don’t doesn’t didn’t isn’t aren’t wasn’t weren’t"
+NEGATIONS = frozenset(
+    word
+    for verb in ("do", "does", "did", "is", "are", "was", "were", "has", "have")
+    for word in ("not", f"{verb}n't", f"{verb}n’t")
 )
 """Words that deny what such a column says, or a value."""
 
@@ -103,8 +129,21 @@ UNIT_WORDS = word_set("eur usd gbp chf kg g km m cm mm gb mb tb pct percent h s 
 SNAKE_UNITS = word_set("days hours weeks months years minutes seconds pieces pcs")
 """Units only at the end of a name with underscores, as in ``lead_time_days``: `Weekly hours` is a name as it stands."""
 
-PERSONS = word_set("people person persons employee employees staff colleague colleagues worker workers")
-"""Words for the rows of a table of persons."""
+PEOPLE = word_set("people person persons")
+"""Words for the rows of any table of persons."""
+
+PERSONS = PEOPLE | word_set("employee employees staff colleague colleagues worker workers")
+"""Words for the rows of a table of employees."""
+
+MEMBERS = word_set("""
+    member members pupil pupils student students volunteer volunteers participant participants guest guests visitor
+    visitors runner runners player players patient patients teacher teachers applicant applicants
+    """)
+"""Words of a title or of a key column that say that rows are persons."""
+
+FIRST_NAMES = word_set("firstname forename vorname prénom prenom nombre")
+LAST_NAMES = word_set("lastname surname nachname apellido")
+"""Columns with the two parts of a name, without spaces."""
 
 COUNTED = PERSONS | word_set("parts items things products articles units pieces entries records rows")
 """Words behind *how many* that say what is counted, and name no cell."""

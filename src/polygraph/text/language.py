@@ -78,7 +78,8 @@ for _code, _known in FUNCTION_WORDS.items():
 
 
 _ASKING = {
-    "en": "who whom whose what when where why how which did does can could may should",
+    # "Cost per litre" is not Italian.
+    "en": "who whom whose what when where why how which did does can could may should per",
     "de": "wer wem wen wessen was wann wo wohin woher warum wieso weshalb wie wieviel welche welcher welches welchen",
     "fr": "qui quand où comment pourquoi quel quelle quels quelles combien quoi",
     "es": "quién quiénes qué cuándo dónde cómo cuál cuáles cuánto cuántos cuánta cuántas",
@@ -109,6 +110,8 @@ def detect_question_language(question: str) -> str:
 
     >>> detect_question_language("Wie hoch ist die Miete?"), detect_question_language("Who wrote La vie en rose?")
     ('de', 'en')
+    >>> detect_question_language("median cost per repair, in euros")
+    ''
     """
     if by_script := _language_by_script(question):
         return by_script

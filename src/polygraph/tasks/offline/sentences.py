@@ -36,6 +36,8 @@ _NUMBERED = re.compile(rf"{LINE_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
 """Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
 ROW = re.compile(r"[^;]{1,80}: [^;]*; [^;]{1,80}: ")
 """Beginning of a row of a table: two cells behind the names of their columns."""
+_ROW_NUMBER = re.compile(r"no: [^;]*; (?=[^;]{1,80}: )", re.IGNORECASE)
+"""The number of a row, which reads like an answer: "No: 112; Name: Voss"."""
 MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
 """Beginning of a line of the head of a mail, which states nothing."""
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
@@ -118,10 +120,12 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
         section = _section(passage)
         for first, stop in join_lists(chunk.text, spans, longest=MAX_CHARACTERS):
             start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
-            end = min(stop, start + MAX_CHARACTERS)
-            text = " ".join(chunk.text[start:end].split())
             # An item of a list or a quoted line stands for itself.
             is_marked = chunk.text[first:start].strip(" *_") != ""
+            if number := _ROW_NUMBER.match(chunk.text, start, stop):
+                start = number.end()
+            end = min(stop, start + MAX_CHARACTERS)
+            text = " ".join(chunk.text[start:end].split())
             is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
             is_joined = (
                 bool(before)

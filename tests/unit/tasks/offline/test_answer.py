@@ -65,6 +65,18 @@ def test_a_sentence_that_depends_on_the_one_before_is_joined_to_it_but_not_to_a_
     ]
 
 
+def test_the_number_of_a_row_is_not_quoted_as_a_no():
+    (passage,) = passages(
+        "No: 112; First name: Ida; Fee paid: yes.\nNo: 113; First name: Tobias; Fee paid: no."
+    )
+    found = [c.quoted for c in candidate_sentences([passage])]
+    assert [quoted.text for quoted in found] == [
+        "First name: Ida; Fee paid: yes.",
+        "First name: Tobias; Fee paid: no.",
+    ]
+    assert found[0].span.start == len("No: 112; ")
+
+
 def test_a_question_in_the_documents_is_quoted_only_with_the_sentence_that_answers_it():
     text = "Gulls nest on the roof. Who bought the fog horn of the light? Yes, that was Tobias Wren. Is it for sale?"
     found = chosen("Who bought the fog horn of the light?", text, reranker=Judge("Wren")).sentences

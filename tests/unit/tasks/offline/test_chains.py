@@ -100,6 +100,16 @@ def test_a_name_that_is_no_title_links_only_what_answers_better_together():
     assert chained(QUESTION, [0], film, note) == [film[1]]  # not without a cross-encoder
 
 
+def test_the_names_of_columns_link_nothing_and_a_cell_only_what_answers_much_better():
+    row = ("Marks", "Pupil: Ida Marsh; Form: 11B; Days absent: 0; Tutor: Tom Finch.")
+    panes = ("House", "The panes were replaced within Nine Days by the firm.")
+    finch = ("Staff", "The office of Tom Finch is in Porthallow.")
+    asked = "Where is the tutor of Marsh?"
+    assert chained(asked, [0], row, panes, read=rates(panes=9), logits={0: 1}) == [row[1]]
+    assert chained(asked, [0], row, finch, read=rates(Porthallow=2), logits={0: 1}) == [row[1]]
+    assert chained(asked, [0], row, finch, read=rates(Porthallow=4), logits={0: 1}) == [row[1], finch[1]]
+
+
 def test_a_name_in_many_documents_links_nothing():
     film = ("Storm Glass", "The lamp play was directed by a certain Finch.")
     others = [(f"Diary {n}", f"On day {n} a Finch came by.") for n in range(3)]

@@ -247,3 +247,40 @@ def test_members_are_called_by_first_and_last_name(ask: Ask, question: str, answ
 )
 def test_a_first_column_that_counts_the_rows_names_them(ask: Ask, question: str, answer: str | None) -> None:
     assert ask(question, JOBS) == answer
+
+
+WINES = table_of(
+    "wine cellar",
+    """
+    Wine | Colour | Bottles | Area (ha) | Bought | Corked | Price per bottle
+    Rioja | red | 12 | 3 | 2023-01-20 | no | 9.50 €
+    Barolo | red | 6 | 1 | 2023-04-02 | yes | 48.50 €
+    Riesling | white | 24 | 7 | 2022-04-11 | tbd | 8.00 €
+    - | rosé | 3 | 2 | 2024-06-30 | no | 5.00 €
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many bottles do we have?", "45"),
+        ("How many bottles of red wine do we have?", "18"),
+        ("How many bottles do we have of each colour?", "red: 18; white: 24; rosé: 3"),
+        ("How many bottles does the Rioja have?", "Bottles: 12"),
+        ("How many bottles are red?", None),  # rows or bottles
+        ("Which is the biggest wine?", "Riesling (Area (ha): 7)"),
+        ("Which wines were bought in January?", "Wine: Rioja (Bought: 2023-01-20)"),
+        ("Which wines were bought in April?", None),  # of which year
+        (
+            "Which wines were bought since the start of 2023?",
+            "Wine: Rioja (Bought: 2023-01-20) and Barolo (Bought: 2023-04-02)",
+        ),
+        ("Which wines are not corked?", "Wine: Rioja"),
+        ("How many red wines do we still have?", None),
+        ("How many bottles of rosé do we have?", "3"),
+        ("What is the average price per colour?", "red: €29; white: €8; rosé: €5"),
+    ],
+)
+def test_counts_months_and_names_that_are_missing(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, WINES) == answer

@@ -84,6 +84,8 @@ def _one(
         return None
     if not operators:
         return look_up(reading, table, asked, chosen, rows)
+    if operators == ["count"] and "we" in words and _counts_column(reading, table, asked):
+        operators = ["sum"]  # how many bottles do we have
     if operators == ["count"]:
         return count_rows(reading, table, asked, chosen, rows)
     if len(operators) == 1 and operators[0] in _AGGREGATES:
@@ -97,6 +99,18 @@ def _one(
         found = _aggregate("sum", table, asked, chosen)
         return None if found is None else found[1]
     return _best_of_groups(operators, table, asked, chosen)
+
+
+def _counts_column(reading: Reading, table: TableView, asked: Sequence[tuple[ColumnMention, int]]) -> bool:
+    """Return whether the noun behind *how many* is the whole name of a column of numbers."""
+    at, _, phrase = next(operator for operator in reading.operators if operator[1] == "count")
+    noun = at + len(phrase.split())
+    return any(
+        mention.first == mention.last == noun
+        and table.columns[c].kind == "number"
+        and table.name_words[c] == [reading.tokens[noun].stem]
+        for mention, c in asked
+    )
 
 
 def _best_of_groups(
@@ -249,7 +263,7 @@ def _whether(
 ) -> Result | None:
     """Answer whether the one row that has some values also has what a column of *yes* and *no* says."""
     stated = [value for value in chosen.values if value[0] in table.flags]
-    if len(stated) != 1 or len(chosen.values) < 2 or asked or chosen.bounds:
+    if len(stated) != 1 or len(chosen.values) < 2 or chosen.bounds or {c for _, c in asked} - table.naming:
         return None
     rows = matching_rows(table, replace(chosen, values=tuple(v for v in chosen.values if v not in stated)))
     if len(rows) != 1:

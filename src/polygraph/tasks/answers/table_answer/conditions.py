@@ -3,13 +3,13 @@
 import math
 import re
 from collections.abc import Sequence
+from datetime import date
 
 from polygraph.tasks.answers.table_answer.cells import parse_days, parse_number
 from polygraph.tasks.answers.table_answer.question import Condition, Reading, covered
 from polygraph.tasks.answers.table_answer.units import UNIT_NOTE
 from polygraph.tasks.answers.table_answer.view import TableView, plain_words
-from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS
-from polygraph.text.words import stem
+from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS, root
 
 _AMOUNT = r"(?P<x>[£$€]?\s?\d[\d,.]*(?:\s?(?:%|°?[^\W\d_]{1,8}))?)"
 _MORE = "more|greater|higher|larger|heavier|longer|hotter|warmer|older|taller|deeper|faster"
@@ -28,13 +28,14 @@ _DAY = (
     rf"(?:{MONTHS})(?: \d{{1,2}},?)? \d{{4}}|\d{{4}})"
 )
 _WHEN = re.compile(
-    rf"\b(?:between (?P<from>{_DAY}) and (?P<to>{_DAY})|"
+    rf"\b(?:between (?P<from>{_DAY}) and (?P<to>{_DAY})|(?:since|before) the (?:start|beginning) of (?P<start>{_DAY})|"
     rf"(?P<how>before|after|since|until|in|on|during) (?P<day>{_DAY}))(?![\w-])",
     re.IGNORECASE,
 )
+_IN_MONTH = re.compile(rf"\b(?:in|during) (?P<month>{MONTHS})\b(?! ?\d)", re.IGNORECASE)
 _OUT_OF_STOCK = re.compile(r"\b(?:out of stock|sold out)\b", re.IGNORECASE)
-_STOCK = frozenset(map(stem, ("stock", "inventory")))
-_QUANTITY = stem("quantity")
+_STOCK = frozenset(map(root, ("stock", "inventory")))
+_QUANTITY = root("quantity")
 
 
 def find_conditions(reading: Reading, table: TableView, free: list[bool]) -> None:
@@ -43,6 +44,7 @@ def find_conditions(reading: Reading, table: TableView, free: list[bool]) -> Non
         _find_bounds(reading, bounds, _units(table), free)
     if any(column.kind == "date" for column in table.columns):
         _find_dates(reading, free)
+        _find_months(reading, table, free)
     if match := _OUT_OF_STOCK.search(reading.question):
         _find_stock(reading, table, match, free)
 
@@ -96,12 +98,12 @@ def _find_bounds(
 def _find_dates(reading: Reading, free: list[bool]) -> None:
     """Add the times in words that no bound has taken: ``since May 1871``."""
     for match in _WHEN.finditer(reading.question):
-        first = parse_days(match["from"] or match["day"])
+        first = parse_days(match["from"] or match["start"] or match["day"])
         last = parse_days(match["to"]) if match["to"] else first
         at = covered(reading.tokens, match.start(), match.end())
         if first is None or last is None or not all(free[n] for n in at):
             continue
-        how = (match["how"] or "between").lower()
+        how = (match["how"] or (match[0].split()[0] if match["start"] else "between")).lower()
         low, high = {
             "before": (-math.inf, first[0] - 1),
             "until": (-math.inf, first[1]),
@@ -111,6 +113,28 @@ def _find_dates(reading: Reading, free: list[bool]) -> None:
         reading.conditions.append(Condition(at[0], low, high, True, "", match[0]))
         for n in at:
             free[n] = False
+
+
+def _find_months(reading: Reading, table: TableView, free: list[bool]) -> None:
+    """Add the months without a year that stand in one year of the table only."""
+    for match in _IN_MONTH.finditer(reading.question):
+        at = covered(reading.tokens, match.start(), match.end())
+        month = MONTHS.split("|").index(match["month"].lower()) + 1
+        days = [
+            date.fromordinal(int(value.value))
+            for column in table.columns
+            if column.kind == "date"
+            for value in column.values
+            if value is not None
+        ]
+        years = {day.year for day in days if day.month == month}
+        if len(years) != 1 or not all(free[n] for n in at):
+            continue
+        span = parse_days(f"{match['month']} {years.pop()}")
+        if span is not None:
+            reading.conditions.append(Condition(at[0], span[0], span[1], True, "", match[0]))
+            for n in at:
+                free[n] = False
 
 
 def _units(table: TableView) -> set[str]:

@@ -13,10 +13,9 @@ from polygraph.tasks.answers.table_answer.shown import (
     described,
     replacement,
 )
-from polygraph.tasks.answers.table_answer.view import QUANTITY, TableView, plain_words, singular
-from polygraph.tasks.answers.table_answer.words import ADJECTIVES, COUNTED, LIGHT, PERSONS
+from polygraph.tasks.answers.table_answer.view import QUANTITY, TableView, plain_words
+from polygraph.tasks.answers.table_answer.words import ADJECTIVES, COUNTED, LIGHT, PERSONS, root, singular
 from polygraph.text.prose import join_list
-from polygraph.text.words import stem
 
 _AMOUNT = re.compile(r"[£$€~]?\s?\d[\d.,]*(?=$|[\s,;–-])")
 
@@ -53,8 +52,10 @@ def look_up(
         return None  # which of the rows is not said
     shown = []
     for c in targets:
-        texts = _texts(table, c, chosen, [n for n in rows if table.columns[c].cells[n]])
-        if not texts and len(rows) == len(targets) == 1:
+        cells = table.columns[c].cells
+        alone = len(rows) == len(targets) == 1
+        texts = _texts(table, c, chosen, [n for n in rows if cells[n] and (alone or not is_empty(cells[n]))])
+        if not texts and alone:
             texts = ["empty"]
         if not texts or len(texts) > MAX_LISTED:
             return None
@@ -200,7 +201,7 @@ def _names_one_row(reading: Reading, value: ValueMention) -> bool:
 
 def columns_of(table: TableView, adjective: str) -> list[int]:
     """Return the columns of numbers or dates that an adjective is about, by their names."""
-    stems = set(map(stem, ADJECTIVES.get(adjective, "").split()))
+    stems = set(map(root, ADJECTIVES.get(adjective, "").split()))
     return [
         c
         for c, column in enumerate(table.columns)

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from polygraph.tasks.answers.table_answer.words import TOKEN
-from polygraph.text.words import stem
+from polygraph.tasks.answers.table_answer.words import TOKEN, root
 
 _MAX_GRAM = 8
 DETERMINERS = frozenset(("the", "of", "our", "all", "my", "your", "their"))
@@ -24,7 +23,7 @@ class Token:
     @property
     def stem(self) -> str:
         """The stem of a word, a code as it is."""
-        return stem(self.text) if self.text.isalpha() else self.text
+        return root(self.text) if self.text.isalpha() else self.text
 
 
 @dataclass(frozen=True, slots=True)

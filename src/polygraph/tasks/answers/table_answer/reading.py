@@ -39,8 +39,9 @@ from polygraph.tasks.answers.table_answer.words import (
     UNIT_NAMES,
     VERBS,
     YES_NO,
+    root,
 )
-from polygraph.text.words import STOP_WORDS, stem
+from polygraph.text.words import STOP_WORDS
 
 MAX_QUESTION = 300
 """Characters of a question that a table answers."""
@@ -73,10 +74,13 @@ def read_question(question: str, table: TableView) -> Reading | None:
     _find_group(reading, table, free)
     _find_denials(reading, table, free)
     _find_row_nouns(reading, table, free)
+    stated = {value.first for value in reading.values}
     for n, token in enumerate(reading.tokens):
         if (
             free[n]
             and token.text not in LIGHT
+            # "still open", but not "still have": a table does not say what is gone.
+            and not (token.text == "still" and n + 1 in stated)
             and token.text not in LESS | MORE | FILLERS | {"both", "either", "same", "different"}
         ):
             return None
@@ -87,7 +91,7 @@ def may_answer(question: str, table: Table, context: str) -> bool:
     """Return whether each word of a question might stand in a table, without reading its cells one by one."""
     text = " ".join([context, *table.columns, *(cell for row in table.rows for cell in row)]).casefold()
     passing = LIGHT | LESS | MORE | frozenset(ADJECTIVES) | {"both", "either", "same", "different", "than"}
-    passing |= PERSONS | ABSENCE | EACH | FILLERS | VERBS.keys() | UNIT_NAMES.keys()
+    passing |= {"still"} | PERSONS | ABSENCE | EACH | FILLERS | VERBS.keys() | UNIT_NAMES.keys()
     passing |= frozenset(word for phrase in OPERATORS for word in phrase.split())
     for token in tokens(question):
         word = token.text
@@ -135,7 +139,7 @@ def _find_values(reading: Reading, table: TableView, free: list[bool], counted: 
         if column.kind == "text":
             for cell in table.cells[c]:
                 if cell.isalpha() and len(cell) > 2:
-                    single.setdefault(stem(cell), set()).add((c, cell))
+                    single.setdefault(root(cell), set()).add((c, cell))
     for first, last in grams(reading, free):
         if not all(free[first : last + 1]):
             continue
@@ -156,7 +160,7 @@ def _find_values(reading: Reading, table: TableView, free: list[bool], counted: 
         if found and is_column and _is_verb(reading, first, last):
             continue
         if not found and first == last and text.isalpha() and text not in COUNTED and not is_column:
-            found = single.get(stem(text), set())
+            found = single.get(root(text), set())
         if found:
             reading.values.append(ValueMention(first, last, frozenset(found)))
             take(free, first, last)
@@ -190,7 +194,7 @@ def _find_columns(reading: Reading, table: TableView, free: list[bool]) -> None:
     for first, last in grams(reading, free):
         if not all(free[first : last + 1]):
             continue
-        stems = [stem(SYNONYMS.get(token.text, token.text)) for token in reading.tokens[first : last + 1]]
+        stems = [root(SYNONYMS.get(token.text, token.text)) for token in reading.tokens[first : last + 1]]
         names = zip(table.name_words, table.full_words, strict=True)
         found = tuple(c for c, (name, full) in enumerate(names) if stems in (name, full))
         if not found:
@@ -226,7 +230,7 @@ def _find_operators(reading: Reading, free: list[bool]) -> None:
 def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) -> None:
     for n, token in enumerate(reading.tokens):
         word = SYNONYMS.get(token.text, token.text)
-        if not free[n] or word in LIGHT or word in STOP_WORDS or not word.isalpha():
+        if not free[n] or word in LIGHT or word in EACH or word in STOP_WORDS or not word.isalpha():
             continue
         if word in table.persons:
             continue  # the rows, rather than their employee_id
@@ -234,7 +238,7 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
             c
             for c, words in enumerate(table.name_words)
             if any(
-                _alike(form, each) for form in {stem(word), stem(word.removesuffix("ly"))} for each in words
+                _alike(form, each) for form in {root(word), root(word.removesuffix("ly"))} for each in words
             )
         ) or (_of_verb(reading, table, word) or _of_unit(table, word))
         if len(found) > 1 and token.stem in table.title_stems:
@@ -251,7 +255,7 @@ def _of_verb(reading: Reading, table: TableView, word: str) -> tuple[int, ...]:
     asks_for_numbers = any(token.text in ("how", "when", "same") for token in reading.tokens)
     if not (asks_for_numbers or reading.conditions or reading.operators):
         return ()
-    stems = set(map(stem, VERBS.get(word, "").split()))
+    stems = set(map(root, VERBS.get(word, "").split()))
     found = tuple(
         c
         for c, column in enumerate(table.columns)
@@ -314,7 +318,7 @@ def _find_denials(reading: Reading, table: TableView, free: list[bool]) -> None:
         if len(mention.columns) > 1 or c in with_value:
             continue
         flag = table.flags.get(c)
-        at = _denial_before(reading, free, mention.first, NEGATIONS if flag else ABSENCE)
+        at = _denial_before(reading, free, mention.first, ABSENCE)
         if is_yes_no and (at >= 0 or flag is None):
             continue
         if at >= 0:
@@ -350,7 +354,7 @@ def _alike(one: str, other: str) -> bool:
 def _find_row_nouns(reading: Reading, table: TableView, free: list[bool]) -> None:
     key_words = set(table.name_words[table.key]) if table.key >= 0 else set()
     for n, token in enumerate(reading.tokens):
-        parts = {stem(part) for part in plain_words(token.text)}
+        parts = {root(part) for part in plain_words(token.text)}
         is_title = bool(parts) and parts <= table.title_stems | key_words and token.text not in LIGHT
         if token.text in ("rows", "entries", "records"):
             reading.row_nouns.append(n)

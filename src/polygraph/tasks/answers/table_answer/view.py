@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from polygraph.tasks.answers.table_answer.cells import Column, read_column
+from polygraph.tasks.answers.table_answer.cells import Column, is_empty, read_column
 from polygraph.tasks.answers.table_answer.lists import ColumnLists, read_lists
 from polygraph.tasks.answers.table_answer.units import UNIT_NOTE, Units
 from polygraph.tasks.answers.table_answer.words import (
@@ -20,31 +20,32 @@ from polygraph.tasks.answers.table_answer.words import (
     TOTALS,
     UNIT_WORDS,
     YES,
+    root,
+    singular,
     word_set,
 )
-from polygraph.text.words import stem
 
 _NAMES = frozenset({"name", "title"})
 """Columns by which people call a row."""
 _NUMBER_WORDS = frozenset(("id", "no", "number"))
-_NUMBER_STEMS = frozenset(map(stem, _NUMBER_WORDS))
+_NUMBER_STEMS = frozenset(map(root, _NUMBER_WORDS))
 _NAME = re.compile(r"(?:(?:van|von|de|der|den|di|la|le|el|al|bin) )*[^\W\d_a-z][^\d()\[\]:;/]*")
 """What may be the name of a person."""
 _DESCRIPTIONS = frozenset(
     map(
-        stem,
+        root,
         word_set("name title description designation label bezeichnung beschreibung benennung nom nombre"),
     )
 )
 """Columns that say what a code stands for."""
-_THINGS = frozenset(map(stem, ("item", "product", "article", "object", "gegenstand", "artikel")))
+_THINGS = frozenset(map(root, ("item", "product", "article", "object", "gegenstand", "artikel")))
 """Columns that do so if no two rows have the same."""
 _REPLACED = re.compile(
     r"(?:replaced|superseded|succeeded) by|successor|ersetzt durch|nachfolger|remplacé par|sustituido por",
     re.IGNORECASE,
 )
 QUANTITY = frozenset(
-    map(stem, ("quantity", "count", "number", "stock", "units", "pieces", "amount", "seats", "population"))
+    map(root, ("quantity", "count", "number", "stock", "units", "pieces", "amount", "seats", "population"))
 )
 """Names of columns that count things, so that rows do not."""
 _SERIES = re.compile(r"(?<![\w-])[A-Z]{2,5}(?![\w-]| \d)")
@@ -93,7 +94,7 @@ class TableView:
     name_parts: tuple[int, ...] = ()
     """The columns of first and last names that name a person beside a number; empty if there are none."""
     flags: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """The cells for *yes* and for *no*, case-folded, of each column that has no others."""
+    """The cells for *yes* and for *no*, case-folded, of each column that says nothing else."""
 
     @classmethod
     def of(cls, title: str, context: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> "TableView":
@@ -108,7 +109,7 @@ class TableView:
         kept = [n for n, row in enumerate(rows) if not _is_total(row)]
         columns = [read_column(name, [rows[n][c] for n in kept]) for c, name in enumerate(names)]
         context = _PLACE_IN_BOOK.sub(" ", context)
-        title_stems = frozenset(map(stem, plain_words(context)))
+        title_stems = frozenset(map(root, plain_words(context)))
         if columns and _numbers_rows(columns[0], title_stems):
             columns[0] = replace(columns[0], kind="code")
         keys = [
@@ -125,7 +126,7 @@ class TableView:
         view.series = frozenset(n.casefold() for n in _SERIES.findall(context) if n not in one_model)
         for c, column in enumerate(columns):
             view.name_words.append(name_stems(column.name))
-            view.full_words.append([stem(SYNONYMS.get(word, word)) for word in plain_words(column.name)])
+            view.full_words.append([root(SYNONYMS.get(word, word)) for word in plain_words(column.name)])
             by_cell: dict[str, list[int]] = {}
             for n, cell in enumerate(column.cells):
                 if cell:
@@ -134,7 +135,7 @@ class TableView:
             has_lists = column.kind == "text" and c != key
             view.lists.append(read_lists(by_cell, column.cells) if has_lists else ColumnLists())
             yes, no = by_cell.keys() & YES, by_cell.keys() & NO
-            if len(yes) == len(no) == 1 and len(by_cell) == 2 and all(column.cells):
+            if len(yes) == len(no) == 1 and all(map(is_empty, by_cell.keys() - yes - no)):
                 view.flags[c] = (yes.pop(), no.pop())
         view.units = Units(columns, key, [bool(QUANTITY & set(words)) for words in view.name_words])
         view.description = _description(view)
@@ -169,9 +170,9 @@ def _person_words(table: TableView, names: Sequence[str]) -> frozenset[str]:
     if not key & _NUMBER_WORDS and not all(map(_NAME.fullmatch, table.columns[table.key].cells)):
         return frozenset()
     words = {word for name in names for word in name.split()}
-    if key & PERSONS or words & PERSON_COLUMNS or table.title_stems & set(map(stem, PERSONS)):
+    if key & PERSONS or words & PERSON_COLUMNS or table.title_stems & set(map(root, PERSONS)):
         return PERSONS
-    is_of_members = key & MEMBERS or table.title_stems & set(map(stem, MEMBERS))
+    is_of_members = key & MEMBERS or table.title_stems & set(map(root, MEMBERS))
     return PEOPLE if is_of_members or _name_parts(names) else frozenset()
 
 
@@ -209,18 +210,7 @@ def name_stems(name: str) -> list[str]:
         found.pop()
     if len(found) > 1 and found[-1] == "no":
         found[-1] = "number"
-    return [stem(SYNONYMS.get(word, word)) for word in found]
-
-
-def singular(word: str) -> str:
-    """Return a noun without the ending of its plural.
-
-    >>> [singular(word) for word in ("orders", "entries", "status", "engineering")]
-    ['order', 'entry', 'status', 'engineering']
-    """
-    if word.endswith("ies") and len(word) > 4:
-        return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+    return [root(SYNONYMS.get(word, word)) for word in found]
 
 
 def plain_words(text: str) -> list[str]:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from polygraph.text.words import stem
+
 
 def word_set(text: str) -> frozenset[str]:
     """Return the words of a text."""
@@ -31,6 +33,7 @@ ADJECTIVES: Mapping[str, str] = {
         "weight mass": "heavy heavier heaviest light lighter lightest weigh weighs",
         "length duration time": "long longer longest short shorter shortest",
         "height": "tall taller tallest high",
+        "area size surface": "big bigger biggest large larger largest small smaller smallest",
         "price cost amount fee fare rent": "expensive cheap cheaper cheapest cost costs",
         "speed": "fast faster fastest slow slower slowest",
         "noise sound": "loud louder loudest quiet quieter quietest",
@@ -90,10 +93,10 @@ LIGHT = word_set("""
     a about all an and are as at be been being belong belongs by can contain contains did do does exactly
     exist exists find for from get give gives given had has have having hold holds how i in into is it its list listed
     made make makes many me much name named of on one or our out place placed please record recorded
-    records row rows say shown show shows stand stands still table tables tell that the their them there these they this
+    records row rows say shown show shows stand stands table tables tell that the their them there these they this
     those to use used uses value values was we were what what's when where which who whom whose will with work works
-    entry entries s than run runs currently now altogether overall got us yet still go goes went come comes came done
-    please actually really going
+    entry entries s than run runs currently now altogether overall got us yet go goes went come comes came done
+    please actually really going his her
     """)
 """Words that need not stand in the table."""
 
@@ -154,7 +157,7 @@ PERSON_COLUMNS = word_set(
 """Words of the names of columns that tables of persons have."""
 
 BOUND_WORDS = word_set(
-    "over above exceed exceeds exceeding below under up before after since until during between than"
+    "over above exceed exceeds exceeding below under up before after since until during between than start beginning"
 )
 """Words of conditions."""
 
@@ -163,3 +166,25 @@ TOTALS = word_set("total totals sum subtotal gesamt summe gesamtsumme somme suma
 
 YES_NO = re.compile(r"\W*(?:is|are|was|were|do|does|did|has|have|had|can)\b", re.IGNORECASE)
 TOKEN = re.compile(r"[^\W_]+(?:[-'’./][^\W_]+)*", re.UNICODE)
+
+
+def singular(word: str) -> str:
+    """Return a noun without the ending of its plural.
+
+    >>> [singular(word) for word in ("orders", "entries", "boxes", "status", "engineering")]
+    ['order', 'entry', 'box', 'status', 'engineering']
+    """
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "xes", "zes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def root(word: str) -> str:
+    """Return the stem of the singular of a word, which is also that of a short plural.
+
+    >>> stem("wine") == stem("wines"), root("wine") == root("wines")
+    (False, True)
+    """
+    return stem(singular(word))

@@ -86,7 +86,7 @@ def passages_of(documents: Sequence[Mapping[str, Any]]) -> list[Passage]:
 
 
 def best(question: str, documents: list[dict[str, Any]], models: Any) -> float:
-    found = answer_with_sentences(question, passages_of(documents), models, refuse_below=float("-inf"))
+    found = answer_with_sentences(question, passages_of(documents), models)
     return found.logit if found.logit is not None else float("-inf")
 
 

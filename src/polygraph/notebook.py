@@ -14,7 +14,7 @@ MAX_ROWS = 20
 
 
 def answer_html(found: Any) -> str:
-    """Return an `Answer`: question, text, sources, and one line on the method and its cost."""
+    """Return an `Answer`: question, text, sources or nearest passages, and one line on the method and its cost."""
     usage = found.usage
     cost = "cost unknown" if usage.cost is None else f"{usage.cost:.4f} USD"
     facts = [
@@ -24,14 +24,14 @@ def answer_html(found: Any) -> str:
         f"{usage.calls} calls",
         cost,
     ]
-    sources = [
-        (f"[{c.n}]", c.title or c.document, f"{c.document}, {c.place}" if c.place else c.document, c.quote)
-        for c in found.citations
-    ]
+    columns = ("title", "place", "quote")
+    sources = [(f"[{c.n}]", *_source(c)) for c in found.citations]
     return _block(
         found.question,
         _paragraphs(found.text, limit=20 * MAX_CHARS),
-        _table(("", "title", "place", "quote"), sources),
+        _table(("", *columns), sources),
+        "<p>Nearest passages:</p>" if found.nearest else "",
+        _table(columns, [_source(c) for c in found.nearest]),
         _paragraphs("\n\n".join(found.notes)),
         _small(" · ".join(each for each in facts if each)),
     )
@@ -79,6 +79,12 @@ def facts_html(title: str, facts: Mapping[str, Any], notes: Sequence[str] = ()) 
     """Return names and values below a title."""
     rows = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in facts.items()]
     return table_html(title, ("", ""), rows, notes)
+
+
+def _source(citation: Any) -> tuple[str, str, str]:
+    """Return title, document with place, and quote."""
+    place = f"{citation.document}, {citation.place}" if citation.place else citation.document
+    return citation.title or citation.document, place, citation.quote
 
 
 def _block(title: str, *parts: str) -> str:

@@ -470,7 +470,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """A passage that supports part of an answer; it was checked that the quote is in the document."""
+    """A passage that supports part of an answer, or comes near to one; its quote was checked to be in the document."""
 
     n: int
     """Number in the text of the answer: that of the evidence, from 1. Several passages may have the same number."""
@@ -507,6 +507,9 @@ class Answer:
     """True if no language model wrote it: the text consists of sentences of the documents."""
     notes: tuple[str, ...] = ()
     """Remarks for readers, such as citations that were removed because they did not resolve."""
+    nearest: tuple[Citation, ...] = ()
+    """If rules refused to answer, the passages that come nearest to an answer: at most three, best first, each with one
+    sentence as its quote. No mark in the text refers to them. Empty if there is an answer, or if a model refused."""
 
     def _repr_html_(self) -> str:
         return notebook.answer_html(self)

@@ -12,6 +12,9 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.tools import QueryEngineTool
 
 from polygraph.adapters.llama_index import PolygraphQueryEngine, PolygraphRetriever
+from polygraph.config import Settings
+from polygraph.testing import hashed_models
+from polygraph.workspace.index import Index
 
 QUESTION = "Who built the Skerry Light?"
 
@@ -45,6 +48,13 @@ def test_our_engine_answers_with_citations(index):
     assert not reply.metadata["refused"]
     assert reply.source_nodes
     assert str(asyncio.run(engine.aquery(QUESTION))) == str(reply)
+
+
+def test_our_engine_gives_the_nearest_passages_of_a_refusal(index):
+    with Index.open(index.folder, settings=Settings(), models=hashed_models()) as offline:
+        reply = PolygraphQueryEngine(offline, "bm25").query("Did Zebulon see the Skerry Light?")
+    assert reply.metadata["refused"]
+    assert reply.metadata["nearest"][0]["document"] == "light.txt"
 
 
 def test_our_engine_is_a_tool_for_their_agents(index):

@@ -146,6 +146,9 @@ def test_a_broken_answer_is_reported_with_its_faults(folders):
         assert any("does not quote its document" in f for f in faults_of_answer(
             replace(given, citations=(wrong,)), snapshot
         ))  # fmt: skip
+        faults = list(faults_of_answer(replace(given, nearest=(wrong,)), snapshot))
+        assert any("does not quote its document" in f for f in faults)
+        assert "there are nearest passages below an answer" in faults
         assert "there is an answer without evidence" in list(
             faults_of_answer(replace(given, retrieval=replace(found, evidence=())), snapshot)
         )

@@ -132,6 +132,17 @@ def test_a_refusal_offers_other_methods(open_page):
     expect(page.locator(".help button").first).to_be_visible()
 
 
+def test_a_refusal_shows_the_nearest_passages_and_opens_them(open_page):
+    page = open_page("#/town/ask?m=bm25")
+    ask(page, "Did Zebulon see the Skerry Light?")
+    expect(page.locator(".refused .nearest li")).not_to_have_count(0)
+    page.locator(".nearest button").first.click()
+    expect(page.locator("mark.current")).to_contain_text("Skerry Light")
+    page.get_by_role("button", name="compare").click()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.locator(".column .nearest").first).to_be_visible()
+
+
 def test_nothing_of_a_document_or_a_reply_runs(open_page):
     page = open_page("#/town/ask")
     ask(page, "What did Ines Corve write on a slate?")

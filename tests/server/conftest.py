@@ -99,6 +99,15 @@ def server(tmp_path_factory):
         yield running
 
 
+@pytest.fixture(scope="module")
+def offline_server(tmp_path_factory):
+    """One server for the tests of a file, over the index `papers` without a chat model."""
+    folder = tmp_path_factory.mktemp("offline") / "papers"
+    build(folder).close()
+    with serving({"papers": Index.open(folder, settings=Settings(), models=hashed_models())}) as running:
+        yield running
+
+
 @pytest.fixture
 def client(server):
     """A client with a token to read."""

@@ -13,6 +13,7 @@ def test_an_answer_is_what_the_command_prints(client):
         "text",
         "refused",
         "citations",
+        "nearest",
         "evidence",
         "method",
         "usage",
@@ -23,6 +24,13 @@ def test_an_answer_is_what_the_command_prints(client):
     assert found["method"] == "bm25"
     assert not found["refused"]
     assert found["citations"][0]["document"] == "light.txt"
+
+
+def test_a_refusal_without_a_model_has_the_nearest_passages(offline_server):
+    with offline_server.client() as client:
+        found = client.post(ASK, json={**QUESTION, "question": "Did Zebulon see the Skerry Light?"}).json()
+    assert found["refused"]
+    assert {passage["document"] for passage in found["nearest"]} >= {"light.txt", "ship.txt"}
 
 
 def test_events_come_in_the_order_of_the_work(client):

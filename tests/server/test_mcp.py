@@ -129,6 +129,18 @@ def test_every_tool_and_resource_over_stdio(tmp_path):
     check_everything(over_stdio(folder, use_everything))
 
 
+def test_a_refusal_without_a_model_has_the_nearest_passages(offline_server):
+    async def ask(client):
+        asked = {"question": "Did Zebulon see the Skerry Light?", "method": "bm25"}
+        return (await client.call_tool("ask", asked)).structured_content
+
+    found = over_http(offline_server.url, ask)
+    assert found["refused"]
+    assert found["citations"] == []
+    assert all(each["quote"] in PAPERS[each["document"]] for each in found["nearest"])
+    assert len(found["nearest"]) >= 2
+
+
 def test_without_a_token_nothing_is_answered(server):
     client = server.client(token="")
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

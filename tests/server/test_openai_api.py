@@ -69,6 +69,23 @@ def test_a_stream_ends_with_citations_and_usage(client):
     assert len({chunk.id for chunk in chunks}) == 1
 
 
+def test_a_refusal_is_followed_by_the_nearest_passages_whole_and_streamed(offline_server):
+    client = openai.OpenAI(base_url=f"{offline_server.url}/v1", api_key=READ, max_retries=0)
+    asked = {"model": MODEL, "messages": [{"role": "user", "content": "Did Zebulon see the Skerry Light?"}]}
+    found = client.chat.completions.create(**asked)
+    message = found.choices[0].message
+    passages = found.polygraph["nearest"]
+    refusal, _, listed = message.content.partition("\n\nNearest passages:\n\n")
+    assert refusal.startswith("No sentence that answers this was found")
+    assert listed.splitlines() == [f"- {p['title']}: “{p['quote']}” [{p['n']}]" for p in passages]
+    marks = [annotation.url_citation for annotation in message.annotations]
+    assert [message.content[m.start_index : m.end_index] for m in marks] == [f"[{p['n']}]" for p in passages]
+    assert all(f"?doc={p['document']}&span=" in m.url for m, p in zip(marks, passages, strict=True))
+    chunks = list(client.chat.completions.create(**asked, stream=True))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == message.content
+    assert chunks[-1].text == message.content
+
+
 def test_earlier_messages_are_history_and_the_system_is_not_obeyed(client):
     messages = [
         {"role": "system", "content": "Say only: banana."},

@@ -46,7 +46,7 @@ def _retrieval(n=1):
     return Retrieval(question=EVIL, method=EVIL, evidence=(evidence,) * n, context="", cuts=cuts)
 
 
-def _answer(text=EVIL, **usage):
+def _answer(text=EVIL, nearest=(), **usage):
     citation = Citation(n=1, document=EVIL, chunk="a:0", start=0, end=3, quote=EVIL, title=EVIL)
     return Answer(
         question=EVIL,
@@ -57,6 +57,7 @@ def _answer(text=EVIL, **usage):
         retrieval=_retrieval(),
         usage=Usage(**usage),
         notes=(EVIL,),
+        nearest=nearest,
     )
 
 
@@ -70,7 +71,7 @@ def _records():
         rating=5.0,
     )
     build = BuildReport(added=1, unread=((EVIL, EVIL),), notes=[EVIL], counts={"documents": 1})
-    return [_answer(), _retrieval(), report, build]
+    return [_answer(), _answer(nearest=_answer().citations), _retrieval(), report, build]
 
 
 def test_nothing_in_a_record_becomes_markup():
@@ -96,6 +97,14 @@ def test_an_answer_shows_its_source_and_its_cost():
     assert "[1]" in shown
     assert "1.5 s · 2 calls · 0.2500 USD" in shown
     assert "cost unknown" in _Tags(_answer("She did [1].", cost=None)._repr_html_()).data
+
+
+def test_a_refusal_shows_the_nearest_passages():
+    near = Citation(n=2, document="b.txt", chunk="b:0", start=0, end=3, quote="She may have.", place="page 4")
+    shown = _Tags(_answer("No.", nearest=(near,))._repr_html_()).data
+    assert "Nearest passages:" in shown
+    assert "b.txt, page 4She may have." in shown
+    assert "Nearest" not in _Tags(_answer()._repr_html_()).data
 
 
 def test_a_retrieval_says_how_much_did_not_fit():

@@ -48,8 +48,8 @@ class PolygraphRetriever(BaseRetriever):
 class PolygraphQueryEngine(BaseQueryEngine):
     """Answers a question as `Index.ask` does, with citations that were checked.
 
-    The response has the evidence as source nodes, in the order of its numbers, and as metadata: method, refused and
-    citations.
+    The response has the evidence as source nodes, in the order of its numbers, and as metadata: method, refused,
+    citations and nearest (`Answer.nearest`).
 
     Args:
         index: to ask.
@@ -88,14 +88,19 @@ class PolygraphQueryEngine(BaseQueryEngine):
 
 
 def _response(found: Answer) -> Response:
-    citations = [
-        {"n": c.n, "document": c.document, "start": c.start, "end": c.end, "quote": c.quote}
-        for c in found.citations
-    ]
+    citations, nearest = (
+        [{"n": c.n, "document": c.document, "start": c.start, "end": c.end, "quote": c.quote} for c in each]
+        for each in (found.citations, found.nearest)
+    )
     return Response(
         response=found.text,
         source_nodes=_nodes(found.retrieval.evidence, found.method),
-        metadata={"method": found.method, "refused": found.refused, "citations": citations},
+        metadata={
+            "method": found.method,
+            "refused": found.refused,
+            "citations": citations,
+            "nearest": nearest,
+        },
     )
 
 

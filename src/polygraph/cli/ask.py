@@ -27,9 +27,7 @@ from polygraph.cli.options import (
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from polygraph.records import Answer, Citation
+    from polygraph.records import Answer
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()
@@ -69,11 +67,10 @@ def ask(
         else:
             found = opened.ask(question, method, **options)
         chains = opened.paths(found, where=options["where"]) if paths else None
-        nearest = () if as_json else _nearest(opened, found, options["where"])
     if as_json:
         show.as_json(json_views.answer_json(found, chains))
     else:
-        show.show_answer(found, chains or (), nearest=nearest, streamed=stream)
+        show.show_answer(found, chains or (), streamed=stream)
 
 
 def _needs_model(index: "Index", check_citations: bool) -> None:
@@ -122,7 +119,7 @@ def chat(
                 "history": tuple(history),
             }
             found = _stream(opened, question, method, options)
-            show.show_answer(found, nearest=_nearest(opened, found, scope), streamed=True)
+            show.show_answer(found, streamed=True)
             history.append((question, found.text))
 
 
@@ -195,15 +192,6 @@ def explain(
         explained.show_context(found)
     else:
         explained.show_retrieval(found)
-
-
-def _nearest(opened: "Index", found: "Answer", where: "Mapping[str, str] | None") -> "tuple[Citation, ...]":
-    """Return the passages nearest to a question that rules refused; a model has read them before it refuses."""
-    from polygraph.retrieve.nearest_passages import nearest_passages
-
-    if not (found.refused and found.extractive):
-        return ()
-    return nearest_passages(found.question, found.retrieval.evidence, opened.snapshot(where), opened.models)
 
 
 def _stream(opened: "Index", question: str, method: str | None, options: dict[str, Any]) -> "Answer":

@@ -98,6 +98,7 @@ def answer(
         usage=usage,
         extractive=models.chat is None,
         notes=draft.notes,
+        nearest=with_places("", draft.nearest, retrieval.evidence, index),
     )
 
 

@@ -1,16 +1,11 @@
-"""The passages that come nearest to a question that was refused, so that its reader can judge."""
+"""The passages that come nearest to an answer that was refused, so that its reader can judge."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polygraph.models import Models
 from polygraph.records import Citation, Evidence, Span
-from polygraph.retrieve.citation_places import with_places
 from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
-from polygraph.retrieve.offline_answer import cited, passages_for
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.text.sentences import atx_heading
 from polygraph.text.words import content_stems
 
@@ -19,25 +14,28 @@ _BEGINNING = 200
 
 
 def nearest_passages(
-    question: str, evidence: Sequence[Evidence], index: Snapshot, models: Models, *, most: int = 3
+    question: str,
+    sentences: Sequence[Citation],
+    evidence: Sequence[Evidence],
+    index: Snapshot,
+    *,
+    most: int = 3,
 ) -> tuple[Citation, ...]:
     """Return the sentences of some evidence that come nearest to an answer, and of further passages the first.
 
-    Those are the sentences that an answer would have if it were not refused: they often answer a question that uses
-    other words. If a name kept the question from being answered, and for further passages, it is the sentence of each
-    that shares most words with the question; of a passage that shares none, its beginning without headings.
+    Of a further passage it is the sentence that shares most words with the question; of one that shares none, its
+    beginning without headings.
 
     Args:
         question: as asked.
+        sentences: that would be the answer if it were not refused, best first. They often answer a question that uses
+            other words. Empty if a name kept the question from being answered.
         evidence: best first; numbers of the citations count its pieces from 1.
         index: the snapshot that it was retrieved from.
-        models: those that answer.
         most: passages to return. A piece that rests on several passages gives its first.
     """
-    passages = passages_for(question, evidence, index)
-    likeliest = answer_with_sentences(question, passages, models, refuse_below=-math.inf).sentences[:most]
-    found = cited(likeliest, passages)
-    shown = {sentence.span.chunk for sentence in likeliest}
+    found = list(sentences[:most])
+    shown = {citation.chunk for citation in found}
     firsts: dict[str, tuple[int, Evidence, Span]] = {}
     for n, item in enumerate(evidence, 1):
         if item.spans and item.spans[0].chunk not in shown:
@@ -54,7 +52,7 @@ def nearest_passages(
             if atx_heading(text) or wanted.isdisjoint(content_stems(text)):
                 start, end = _beginning(chunk.text)
             found.append(cite(n, chunk, start, end, titles))
-    return with_places("", found, (), index)
+    return tuple(found)
 
 
 def _beginning(text: str) -> tuple[int, int]:

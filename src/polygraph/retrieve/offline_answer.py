@@ -15,6 +15,7 @@ from polygraph.retrieve.graph_statements import (
     is_about_the_whole,
     list_themes,
 )
+from polygraph.retrieve.nearest_passages import nearest_passages
 from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.answer import NO_SENTENCE, answer_with_sentences
@@ -44,6 +45,8 @@ class CitedText:
     refused: bool = False
     citations: tuple[Citation, ...] = ()
     notes: tuple[str, ...] = ()
+    nearest: tuple[Citation, ...] = ()
+    """Of a refusal by rules, see `Answer.nearest`."""
 
 
 def refusal(reason: str) -> CitedText:
@@ -51,11 +54,11 @@ def refusal(reason: str) -> CitedText:
     return CitedText(text=f"The documents do not answer this: {reason}.", refused=True)
 
 
-def _not_found(reason: str) -> CitedText:
+def _not_found(reason: str, nearest: tuple[Citation, ...]) -> CitedText:
     """Return a refusal by rules, which do not tell that the documents have no answer."""
     closer = reason.removeprefix(NO_SENTENCE).removeprefix("; ")
     found = "No sentence that answers this was found"
-    return CitedText(text=f"{found}: {closer}." if closer else f"{found}.", refused=True)
+    return CitedText(text=f"{found}: {closer}." if closer else f"{found}.", refused=True, nearest=nearest)
 
 
 def answer_offline(
@@ -82,7 +85,7 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     is_overview = is_global and (
         retrieval.answer_form == "overview" or any(s.kind == "report" for s in summaries)
     )
-    passages = [] if is_overview and not subject else passages_for(question, retrieval.evidence, index)
+    passages = [] if is_overview and not subject else _passages_for(question, retrieval.evidence, index)
     if subject and (about := _about(subject, question_names(question), passages, models)):
         return _quoted(about, passages)
     if is_overview:
@@ -92,10 +95,14 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     if not selection.sentences:
         if (found := connections(question, retrieval.evidence, index)).lines:
             return _from_graph(found)
+        reason = selection.refused_because
         if is_global:
             # The reader takes a German noun of the question for a name that is missing.
-            return _not_found("a question about the whole collection is one for `graphrag-global`")
-        return _answer_parts(question, passages, models) or _not_found(selection.refused_because)
+            reason = "a question about the whole collection is one for `graphrag-global`"
+        elif parts := _answer_parts(question, passages, models):
+            return parts
+        likely = _cited(selection.nearest, passages)
+        return _not_found(reason, nearest_passages(question, likely, retrieval.evidence, index))
     answer = _quoted(selection.sentences, passages)
     return replace(
         answer,
@@ -145,7 +152,7 @@ def _about(
     return sorted(found, key=lambda each: (documents.index(each.span.document), each.span.start))
 
 
-def cited(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) -> list[Citation]:
+def _cited(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) -> list[Citation]:
     """Return the citations of sentences of some passages."""
     chunks = {p.chunk.id: p.chunk for p in passages}
     titles = {p.chunk.document: p.title for p in passages}
@@ -158,7 +165,7 @@ def cited(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) -> l
 
 def _quoted(sentences: Sequence[QuotedSentence], passages: Sequence[Passage]) -> CitedText:
     """Return sentences as a text with their citations."""
-    citations = cited(sentences, passages)
+    citations = _cited(sentences, passages)
     shown = [(without_emphasis(in_lines(c.quote)), c.n) for c in citations]
     return CitedText(text=_joined(shown), citations=tuple(citations))
 
@@ -177,7 +184,7 @@ def _from_graph(found: GraphStatements) -> CitedText:
     return CitedText(text="\n".join(found.lines), citations=found.citations)
 
 
-def passages_for(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
+def _passages_for(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
     """Collect the chunks of the evidence in its order; of too many, those that share most words with the question."""
     numbers: dict[str, int] = {}
     for n, item in enumerate(evidence, 1):

@@ -25,6 +25,7 @@ from polygraph.server.problems import Problem, as_openai_error
 from polygraph.server.routes.indexes import summary
 from polygraph.server.served_indexes import ServedIndex
 from polygraph.server.state import Reader, ServerState, State
+from polygraph.text.prose import shorten
 from polygraph.text.tokens import count_tokens
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
@@ -34,6 +35,8 @@ _MAX_TEXT = 20_000
 _READ = {"text", "answer", "error"}
 """Events that become chunks."""
 _MARK = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4})*)\]")
+_QUOTE = 240
+"""Characters of a nearest passage in a message."""
 
 
 class Part(BaseModel):
@@ -161,11 +164,12 @@ class _Form:
 
     def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return a completion."""
+        content, annotations = self._content(answer)
         message = {
             "role": "assistant",
-            "content": answer["text"],
+            "content": content,
             "refusal": None,
-            "annotations": self._annotations(answer),
+            "annotations": annotations,
         }
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return {
@@ -191,8 +195,11 @@ class _Form:
                 yield _line(as_openai_error(data))
                 return
             elif kind == "answer":
-                annotations = {"annotations": self._annotations(data)}
-                yield self._chunk(annotations, finish="stop", more=self._more(data) | {"text": data["text"]})
+                content, annotations = self._content(data)
+                if data["nearest"]:
+                    yield self._chunk({"content": content.removeprefix(data["text"])})
+                last = self._more(data) | {"text": content}
+                yield self._chunk({"annotations": annotations}, finish="stop", more=last)
                 if wants_usage:
                     yield self._chunk(None, more={"usage": _usage(data["usage"])})
         yield b"data: [DONE]\n\n"
@@ -205,28 +212,36 @@ class _Form:
 
     def _more(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return what only our completions have: the citations as everywhere else, and the rest of the answer."""
-        kept = {key: answer[key] for key in ("id", "method", "refused", "extractive", "notes")}
+        kept = {key: answer[key] for key in ("id", "method", "refused", "extractive", "notes", "nearest")}
         return {"citations": answer["citations"], "polygraph": kept | {"index": self._served.name}}
 
-    def _annotations(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return an annotation for each passage at each mark ``[n]`` of the text."""
+    def _content(self, answer: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+        """Return the text, the nearest passages below it, and an annotation for each passage at each mark ``[n]``."""
+        content: str = answer["text"]
         by_number: dict[int, list[dict[str, Any]]] = {}
         for citation in answer["citations"]:
             by_number.setdefault(citation["n"], []).append(citation)
-        return [
-            {
-                "type": "url_citation",
-                "url_citation": {
-                    "start_index": mark.start(),
-                    "end_index": mark.end(),
-                    "title": citation["title"] or citation["document"],
-                    "url": self._address(citation),
-                },
-            }
-            for mark in _MARK.finditer(answer["text"])
+        annotations = [
+            self._annotation(citation, mark.start(), mark.end())
+            for mark in _MARK.finditer(content)
             for n in mark[1].split(",")
             for citation in by_number.get(int(n), ())
         ]
+        if answer["nearest"]:
+            content += "\n\nNearest passages:\n"
+        for passage in answer["nearest"]:
+            quote = shorten(" ".join(passage["quote"].split()), _QUOTE)
+            content += f"\n- {passage['title'] or passage['document']}: “{quote}” "
+            start = len(content)
+            content += f"[{passage['n']}]"
+            annotations.append(self._annotation(passage, start, len(content)))
+        return content, annotations
+
+    def _annotation(self, citation: dict[str, Any], start: int, end: int) -> dict[str, Any]:
+        """Return an annotation from `start` to `end` of a message."""
+        place = {"start_index": start, "end_index": end}
+        source = {"title": citation["title"] or citation["document"], "url": self._address(citation)}
+        return {"type": "url_citation", "url_citation": place | source}
 
     def _address(self, citation: dict[str, Any]) -> str:
         """Return where a reader finds the sentence: the page, or the text of the document where there is none."""

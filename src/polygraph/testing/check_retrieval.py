@@ -73,7 +73,10 @@ def faults_of_retrieval(found: Retrieval, index: Snapshot, *, max_tokens: int | 
 
 
 def faults_of_answer(given: Answer, index: Snapshot) -> Iterator[str]:
-    """Yield the faults of an answer: no text, no reason for a refusal, a citation that does not resolve."""
+    """Yield the faults of an answer: no text, no reason for a refusal, a citation that does not resolve.
+
+    Nearest passages are checked as citations are; there are some only below a refusal.
+    """
     found = given.retrieval
     if not given.text.strip():
         yield "the answer is empty"
@@ -81,7 +84,9 @@ def faults_of_answer(given: Answer, index: Snapshot) -> Iterator[str]:
         yield "there is an answer without evidence"
     if not found.evidence and found.empty_because not in given.text:
         yield "the refusal gives no reason"
-    for citation in given.citations:
+    if given.nearest and not given.refused:
+        yield "there are nearest passages below an answer"
+    for citation in (*given.citations, *given.nearest):
         document = index.store.documents.get(citation.document)
         text = document.text[citation.start : citation.end] if document else None
         if text != citation.quote or not text:

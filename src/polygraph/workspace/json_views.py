@@ -38,6 +38,7 @@ def answer_json(found: Answer, paths: Sequence[FactPath] | None = None) -> dict[
         "text": found.text,
         "refused": found.refused,
         "citations": [asdict(c) for c in found.citations],
+        "nearest": [asdict(c) for c in found.nearest],
         "evidence": [
             {"kind": e.kind, "id": e.id, "document": e.document, "score": e.score, "text": e.text}
             for e in found.retrieval.evidence

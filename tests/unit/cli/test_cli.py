@@ -556,12 +556,22 @@ def test_a_refusal_says_what_was_looked_for_and_shows_the_nearest_passages(call,
     assert ended.code == 0
     assert ended.out.startswith("No sentence that answers this was found")
     nearest = ended.out.partition("\nNearest passages:\n")[2]
-    assert nearest.count("    “") <= 3
     assert "[1]" not in ended.out
-    found = json.loads(call("ask", "What is the capital of Mongolia?", "--index", built, "--json").out)
+    found = json.loads(
+        call("ask", "What is the capital of Mongolia?", "--index", built, "-m", "bm25", "--json").out
+    )
     assert found["refused"]
-    assert "nearest" not in found
-    assert found["text"] in call("ask", "What is the capital of Mongolia?", "--index", built).out
+    assert 0 < nearest.count("    “") == len(found["nearest"])
+    assert all(passage["document"] in nearest for passage in found["nearest"])
+    assert found["text"] in ended.out
+
+
+def test_compare_names_the_documents_of_the_nearest_passages(call, built):
+    compared = ("compare", "What is the capital of Mongolia?", "--index", built, "-m", "bm25,naive")
+    answers = json.loads(call(*compared, "--json").out)
+    shown = call(*compared).out
+    assert shown.count("nearest passages: ") == 2
+    assert all(passage["document"] in shown for found in answers for passage in found["nearest"])
 
 
 def test_a_refusal_in_a_chat_shows_the_nearest_passages(call, built, monkeypatch):

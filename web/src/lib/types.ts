@@ -45,6 +45,7 @@ export interface Citation extends Span {
   n: number;
   quote: string;
   title: string;
+  place?: string;
 }
 
 export interface Evidence {
@@ -99,6 +100,8 @@ export interface Answer {
   text: string;
   refused: boolean;
   citations: Citation[];
+  /** Missing in answers that a browser kept before there were any. */
+  nearest?: Citation[];
   evidence: { kind: string; id: string; document: string; score: number; text: string }[];
   method: string;
   usage: Usage;

@@ -12,6 +12,7 @@ import { Icon } from "../parts/icons";
 import { Markdown } from "../parts/markdown";
 import { Menu } from "../parts/menu";
 import { MethodMenu, suggested } from "../parts/methods";
+import { Nearest, shownPassages } from "../parts/nearest";
 import { Filters, More, optionParams, optionsOf, type Options } from "../parts/options";
 import { EvidenceList, Paths, Truncated, Why } from "../parts/why";
 import { markdownOf } from "../lib/export";
@@ -38,7 +39,7 @@ export function Ask({ index, params }: Props) {
   const method = params.get("m") ?? "";
   const document = params.get("doc");
   const span = spanOf(params.get("span"));
-  const marks = useMemo(() => thread.flatMap((turn) => turn.answer?.citations ?? []).concat(running?.citations ?? []), [thread, running]);
+  const marks = useMemo(() => thread.flatMap((turn) => (turn.answer ? shownPassages(turn.answer) : [])).concat(running?.citations ?? []), [thread, running]);
 
   // A question in the address whose answer this browser does not have is put into the field, not asked: it may cost money.
   useEffect(() => {
@@ -262,6 +263,7 @@ function TurnView({ turn, index, params, newest, onAgain }: TurnProps) {
             }}
           />
         </div>
+        <Nearest answer={answer} />
         {answer.refused && <Help index={index} turn={turn} onAgain={onAgain} />}
         {answer.notes.map((note) => (
           <p class="note" key={note}>{note}</p>

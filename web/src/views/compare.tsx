@@ -11,6 +11,7 @@ import { Judge } from "../parts/judge";
 import { Markdown } from "../parts/markdown";
 import { Menu } from "../parts/menu";
 import { byNeed, suggested } from "../parts/methods";
+import { Nearest, shownPassages } from "../parts/nearest";
 import { Filters, More, optionParams, optionsOf } from "../parts/options";
 import { ComparedEvidence } from "../parts/why";
 
@@ -106,7 +107,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
       for (const each of answer.citations) found.set(each.chunk, (found.get(each.chunk) ?? new Set()).add(answer.method));
     return found;
   }, [shown]);
-  const marks = useMemo(() => (shown ?? []).flatMap((answer) => answer.citations), [shown]);
+  const marks = useMemo(() => (shown ?? []).flatMap(shownPassages), [shown]);
   return (
     <div class={`split${document ? " open" : ""}`}>
       <div class="compare">
@@ -214,6 +215,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
                       }}
                     />
                   </div>
+                  <Nearest answer={answer} />
                   {answer.notes.map((note) => <p class="note" key={note}>{note}</p>)}
                   <ComparedEvidence answer={answer} />
                 </article>

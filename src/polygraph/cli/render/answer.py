@@ -67,16 +67,10 @@ def setting(value: Any) -> Any:
     return value
 
 
-def show_answer(
-    found: Answer,
-    paths: "Sequence[FactPath]" = (),
-    *,
-    nearest: Sequence[Citation] = (),
-    streamed: bool = False,
-) -> None:
+def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bool = False) -> None:
     """Print an answer with its sources, the chain of facts that leads to each, if there are any, and its cost.
 
-    A refusal is printed with the passages that are `nearest`.
+    A refusal without a model is printed with the nearest passages.
     """
     from polygraph.retrieve.citation_places import letters, with_letters
 
@@ -91,9 +85,9 @@ def show_answer(
             show_citation(citation, next((of_marks[at] for at in citation.at if at in of_marks), ""))
             if path is not None:
                 out.print(Text(f"    path: {path.text}", style="dim"))
-    if nearest:
+    if found.nearest:
         out.print("\nNearest passages:")
-        for passage in nearest:
+        for passage in found.nearest:
             out.print(_source(passage))
             out.print(Text(f"    “{shorten(' '.join(passage.quote.split()), _NEAR)}”"))
     for note in found.notes:

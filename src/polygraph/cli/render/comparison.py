@@ -87,6 +87,9 @@ def _answer(a: Answer, same_as: str) -> Text:
         text.append(f"\n{''.join(f'[{n}]' for n in numbers)} {document}", style="cyan")
     if len(documents) > _SOURCES:
         text.append(f"\nand {len(documents) - _SOURCES} more documents", style="cyan")
+    if a.nearest:
+        nearest = ", ".join(dict.fromkeys(c.document for c in a.nearest))
+        text.append(f"\nnearest passages: {nearest}", style="cyan")
     if a.extractive and not a.refused and not same_as:
         text.append("\n(sentences of the documents)", style="dim")
     return text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from polygraph.errors import BadInput
-from polygraph.records import Answer, Entity, Relation, Retrieval
+from polygraph.records import Answer, Citation, Entity, Relation, Retrieval
 from polygraph.server.views.documents import find_documents
 from polygraph.store.snapshot import Snapshot
 
@@ -43,9 +43,9 @@ class SearchResult(BaseModel):
 
 
 class Cited(BaseModel):
-    """A passage that supports part of an answer; it was checked that the quote is in the document."""
+    """A passage that supports part of an answer, or comes near to one; its quote was checked to be in the document."""
 
-    n: int = Field(description="number in the text of the answer, as in [1]")
+    n: int = Field(description="number in the text of the answer, as in [1]: that of the evidence")
     document: str
     title: str
     start: int
@@ -63,6 +63,9 @@ class AskResult(BaseModel):
     text: str
     refused: bool = Field(description="true if the documents do not support an answer; the text says why")
     citations: list[Cited]
+    nearest: list[Cited] = Field(
+        description="of a refusal without a model, the passages that come nearest to an answer, best first"
+    )
     notes: list[str]
     calls: int = Field(description="calls of a language model")
     tokens: int
@@ -182,18 +185,8 @@ def ask_result(index: str, id: str, found: Answer) -> AskResult:
         method=found.method,
         text=found.text,
         refused=found.refused,
-        citations=[
-            Cited(
-                n=c.n,
-                document=c.document,
-                title=c.title,
-                start=c.start,
-                end=c.end,
-                quote=c.quote,
-                also=list(c.also),
-            )
-            for c in found.citations
-        ],
+        citations=[_cited(c) for c in found.citations],
+        nearest=[_cited(c) for c in found.nearest],
         notes=list(found.notes),
         calls=usage.calls,
         tokens=usage.prompt_tokens + usage.completion_tokens,
@@ -345,6 +338,18 @@ def _card(entity: Entity, documents: dict[str, list[str]]) -> EntityCard:
         aliases=list(entity.aliases[:20]),
         description=entity.description[:_DESCRIPTION_CHARS],
         documents=documents[entity.id],
+    )
+
+
+def _cited(found: Citation) -> Cited:
+    return Cited(
+        n=found.n,
+        document=found.document,
+        title=found.title,
+        start=found.start,
+        end=found.end,
+        quote=found.quote,
+        also=list(found.also),
     )
 
 

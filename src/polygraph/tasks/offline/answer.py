@@ -105,19 +105,18 @@ class ExtractiveAnswer:
     """Says what documents of other dates have in the place of a sentence, and that the question is in another language
     than the passages, if so; a refusal says that in its reason."""
     logit: float | None = None
-    """The cross-encoder's logit for the best sentence, which decides on a refusal; None without a cross-encoder."""
+    """The cross-encoder's logit for the best sentence; None if it has read none."""
+    nearest: tuple[QuotedSentence, ...] = ()
+    """What `sentences` would be if their logit were high enough, of a question that was refused for it."""
 
 
-def answer_with_sentences(
-    question: str, passages: Sequence[Passage], models: Models, *, refuse_below: float = REFUSE_BELOW
-) -> ExtractiveAnswer:
+def answer_with_sentences(question: str, passages: Sequence[Passage], models: Models) -> ExtractiveAnswer:
     """Choose the sentences that answer a question; no language model is called.
 
     Args:
         question: any text.
         passages: in the order of the evidence.
         models: the reranker judges if there is one; the embedder of names embeds the sentences.
-        refuse_below: the lowest logit of the best sentence that is not refused.
 
     Returns:
         At most three sentences, or four where the question compares two things: best first, ties in the order of the
@@ -125,7 +124,7 @@ def answer_with_sentences(
     """
     if not passages:
         return _refused("nothing was found")
-    found = _answer(question, passages, models, refuse_below)
+    found = _answer(question, passages, models)
     if not (note := _other_language(question, passages)):
         return found
     if found.refused_because:
@@ -146,9 +145,7 @@ def _other_language(question: str, passages: Sequence[Passage]) -> str:
     return f"the question is in {LANGUAGE_NAMES[asked]}, and the passages found are in {names}"
 
 
-def _answer(
-    question: str, passages: Sequence[Passage], models: Models, refuse_below: float
-) -> ExtractiveAnswer:
+def _answer(question: str, passages: Sequence[Passage], models: Models) -> ExtractiveAnswer:
     wanted = content_stems(question)
     if missing := _missing_names(question, passages):
         listed = join_list([f"“{name}”" for name in missing])
@@ -195,7 +192,7 @@ def _answer(
     if models.reranker is None:
         if _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
             return _refused("no passage holds most of what the question asks about")
-        logit, margin = None, _SIMILARITY_MARGIN
+        logit, margin, is_refused = None, _SIMILARITY_MARGIN, False
         rated: dict[int, float] = {}
         scores = {i: round(similar[i] + _KIND_WEIGHT * (gains[i] + holders[i]), 4) for i in kept}
     else:
@@ -203,14 +200,12 @@ def _answer(
         rated = {i: each + holders[i] for i, each in zip(kept, logits, strict=True)}
         # "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who is in charge of oars?". The
         # heading says what a step is for.
-        is_task = asks_for_task(question)
-        clear = [i for i in kept if steps[i] or (is_task and holders[i])]
-        rated |= {i: max(rated[i], refuse_below) for i in clear}
+        clear = [i for i in kept if steps[i] or (holders[i] and asks_for_task(question))]
         logit, margin = max(rated.values()), _LOGIT_MARGIN
-        if logit < refuse_below:
-            return _refused(NO_SENTENCE)
+        is_refused = logit < REFUSE_BELOW and not clear
+        rated |= {i: max(rated[i], REFUSE_BELOW) for i in clear}
         scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in rated.items()}
-    answering = {i for i in scores if rated.get(i, refuse_below) >= refuse_below}
+    answering = {i for i in scores if is_refused or rated.get(i, REFUSE_BELOW) >= REFUSE_BELOW}
     is_about_a_time = asks_for_present_holder(question) or bool(dates(question))
     stating = [i for i in scores if holders[i]] if is_about_a_time else []
     ordered = newest_first(question, candidates, scores, margin, stating)
@@ -227,10 +222,11 @@ def _answer(
     )
     shown = without_overlaps(candidates, chained)[:most]
     quoted = [replace(candidates[i].quoted, score=scores.get(i, round(likely[i], 4))) for i in shown]
+    found = _completed(question, quoted, sentences, passages, asked)
+    if is_refused:
+        return replace(_refused(NO_SENTENCE), nearest=found, logit=logit)
     return ExtractiveAnswer(
-        sentences=_completed(question, quoted, sentences, passages, asked),
-        note=_other_states(shown, ordered.behind, candidates),
-        logit=logit,
+        sentences=found, note=_other_states(shown, ordered.behind, candidates), logit=logit
     )
 
 

@@ -10,14 +10,15 @@ from typing import NamedTuple, TypeAlias, overload
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.evidence.check_citations import CitedClaim
+from polygraph.tasks.parsing.citations import CITATION, cited_numbers
 from polygraph.text.claims import contradiction
 from polygraph.text.claims.repeats import roots
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stem_set, content_stems
 
-_CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
-_NUMBER = re.compile(r"\d{1,4}")
+_CITATIONS = re.compile(rf"(?<!\s)\s*+(?:{CITATION})+")
+"""Citations with the white space before them."""
 _NOT = re.compile(r"\bnot\b")
 _MIN_SUPPORT = 0.2
 """Share of a claim's content words that the sentence must contain that supports it."""
@@ -343,9 +344,9 @@ class _Claim(NamedTuple):
 def _claims_of(text: str) -> tuple[_Claim, ...]:
     """Return the claims of an answer before its citations, in order."""
     claims, end = list[_Claim](), 0
-    for match in _CITATION.finditer(text):
+    for match in _CITATIONS.finditer(text):
         clause, claim = _claim_before(text[: match.start()], since=end)
-        cited = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
+        cited = cited_numbers(match.group())
         claims.append(_Claim(match, clause, claim, cited))
         end = match.end()
     return tuple(claims)
@@ -465,7 +466,7 @@ def _claim_before(text: str, *, since: int) -> tuple[str, str]:
     clause = _last_sentence(text[since:]).lstrip(" ,;.:)")
     if len(content_stems(clause)) >= _MIN_CLAUSE_WORDS:
         return clause, clause
-    return clause, _last_sentence(_CITATION.sub("", text[-_CLAIM_CHARACTERS:]))
+    return clause, _last_sentence(_CITATIONS.sub("", text[-_CLAIM_CHARACTERS:]))
 
 
 def _last_sentence(text: str) -> str:

@@ -43,13 +43,14 @@ _DIMENSION = {
     "money": word_set("expensive cheaper"),
 }
 """Comparatives that ask for quantities of one dimension."""
+# Quantifiers of white space are possessive, so that long runs of it are read in linear time.
 _CHOICE = re.compile(
-    r"[,:]\s*(?:the\s+)?(?P<a>[^,:?]{2,80}?),?\s+or\s+(?:the\s+)?(?P<b>[^,:?]{2,80}?)\s*\?*\s*$",
+    r"[,:]\s*+(?:the\s++)?(?P<a>[^,:?]{1,80}?),?\s++or\s++(?:the\s++)?(?P<b>[^,:?]{2,80}?)\s*+\?*+\s*+$",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
-    r"\W*(?:was|were|did|is|do|does)\s+(?P<a>.{3,120}?)\s+(?:before or after|earlier or later than)\s+"
-    r"(?P<b>.{3,120}?)\s*\?*\s*$",
+    r"\W*+(?:was|were|did|is|do|does)\s++(?P<a>.{3,120}?)\s++(?:before or after|earlier or later than)\s++"
+    r"(?P<b>.{3,120}?)\s*+\?*+\s*+$",
     re.IGNORECASE,
 )
 

@@ -14,6 +14,7 @@ from polygraph.tasks.parsing.citations import CITATION, cited_numbers
 from polygraph.text.claims import contradiction
 from polygraph.text.claims.repeats import roots
 from polygraph.text.passage import with_heading
+from polygraph.text.prose import shorten
 from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stem_set, content_stems
 
@@ -242,9 +243,9 @@ def judge_citations(
             if n not in there:
                 because = "there is no such evidence"
             elif is_neighbour:
-                because = f"its passage does not support “{_beginning(claim)}”"
+                because = f"its passage does not support “{shorten(claim, _NOTED)}”"
             elif against:
-                because = f"its passage does not support {against} in “{_beginning(claim)}”"
+                because = f"its passage does not support {against} in “{shorten(claim, _NOTED)}”"
             verdicts.append(CitationVerdict(n, claim, because, clause))
         judged.append((match, tuple(verdicts)))
     return judged if decide is None else _decided(judged, shown, decide)
@@ -292,13 +293,6 @@ def _n_shared(parts: Sequence[str], text: str, least: float) -> int:
     return n
 
 
-def _beginning(claim: str) -> str:
-    """Return a claim for a note: whole words, and an ellipsis where more follows."""
-    if len(claim) <= _NOTED:
-        return claim
-    return f"{claim[:_NOTED].rpartition(' ')[0] or claim[:_NOTED]} …"
-
-
 def _decided(
     verdicts: Sequence[tuple[re.Match[str], tuple[CitationVerdict, ...]]],
     shown: Sequence[tuple[str, ...]],
@@ -323,7 +317,9 @@ def _with_verdict(
 ) -> tuple[CitationVerdict, ...]:
     """Return the verdicts of one claim, where those on some numbers are a model's."""
     because = (
-        "" if supported else f"by the check of a model, its passage does not say “{judged[0].claim[:80]}”"
+        ""
+        if supported
+        else f"by the check of a model, its passage does not say “{shorten(judged[0].claim, _NOTED)}”"
     )
     return tuple(replace(v, removed_because=because) if v.n in numbers else v for v in judged)
 

@@ -16,12 +16,11 @@ from polygraph.tasks.offline.clauses import (
     has_digit,
     is_statement,
     terms,
-    word_set,
 )
 from polygraph.tasks.offline.sentences import ROW, Candidate, QuotedSentence
 from polygraph.tasks.offline.yes_no import YES_NO, yes_or_no
 from polygraph.text.quantities import Date, Quantity, dates, quantities
-from polygraph.text.words import stem, words
+from polygraph.text.words import stem, word_set, words
 
 MIN_SHARE = 0.75
 """Share of the words of an event that the clause with its date holds."""

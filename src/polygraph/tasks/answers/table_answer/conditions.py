@@ -9,7 +9,7 @@ from polygraph.tasks.answers.table_answer.question import Condition, Reading, co
 from polygraph.tasks.answers.table_answer.units import UNIT_NOTE
 from polygraph.tasks.answers.table_answer.view import TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS
-from polygraph.text.words import stem
+from polygraph.text.words import stem, word_set
 
 _AMOUNT = r"(?P<x>[£$€]?\s?\d[\d,.]*(?:\s?(?:%|°?[^\W\d_]{1,8}))?)"
 _BOUND = re.compile(
@@ -20,10 +20,11 @@ _BOUND = re.compile(
     r"(?P<le_after>less|fewer|below|under|lower|shorter))\b",
     re.IGNORECASE,
 )
-MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+MONTHS = word_set("january february march april may june july august september october november december")
+_MONTH = "|".join(sorted(MONTHS))
 _DAY = (
-    rf"(?:\d{{4}}-\d{{2}}(?:-\d{{2}})?|\d{{1,2}}\.? (?:{MONTHS}) \d{{4}}|"
-    rf"(?:{MONTHS})(?: \d{{1,2}},?)? \d{{4}}|\d{{4}})"
+    rf"(?:\d{{4}}-\d{{2}}(?:-\d{{2}})?|\d{{1,2}}\.? (?:{_MONTH}) \d{{4}}|"
+    rf"(?:{_MONTH})(?: \d{{1,2}},?)? \d{{4}}|\d{{4}})"
 )
 _WHEN = re.compile(
     rf"\b(?:between (?P<from>{_DAY}) and (?P<to>{_DAY})|"

@@ -14,9 +14,8 @@ from polygraph.tasks.answers.table_answer.words import (
     SYNONYMS,
     TOTALS,
     UNIT_WORDS,
-    word_set,
 )
-from polygraph.text.words import stem
+from polygraph.text.words import stem, word_set
 
 _NAMES = frozenset({"name", "title"})
 """Columns by which people call a row."""

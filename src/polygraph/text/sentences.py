@@ -18,7 +18,8 @@ _BRACKETED = re.compile(r"\((?<!\w\()\w{1,3}\)(?=\s)")
 _LONE_MARK = re.compile(r"\s*(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
 # The beginning of a row of a table, as loaders write it: `column: value; column: value.`
 _ROW = re.compile(r"[^\s:;][^:;\n]{0,80}: [^\n]{0,400}?; [^\s:;][^:;\n]{0,80}: ")
-_FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
+FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
+"""A line that begins or ends code in Markdown."""
 # What the library takes for the end of an English sentence: titles before a name, abbreviations before a number.
 _TITLE = re.compile(r"\b(?:Ms|Mx|Attn)\.\s+$")
 _BEFORE_NUMBER = re.compile(
@@ -229,7 +230,7 @@ def _whole_block(text: str, start: int, end: int) -> int:
         return 0
     block = text[start:end].rstrip()
     is_whole = is_table_row(block) or (
-        _FENCE.match(block) if "\n" in block else "#" in block[:4] and atx_heading(block)
+        FENCE.match(block) if "\n" in block else "#" in block[:4] and atx_heading(block)
     )
     return start + len(block) if is_whole else 0
 
@@ -272,7 +273,7 @@ def _fences(text: str) -> dict[int, int]:
     opening: tuple[int, str] | None = None
     offset = 0
     for line in text.split("\n"):
-        mark = _FENCE.match(line)
+        mark = FENCE.match(line)
         if mark and opening is None:
             opening = (offset, mark[1])
         elif mark and opening is not None and mark[1] == opening[1]:

@@ -4,7 +4,7 @@ import re
 
 from polygraph.ingest.content import LoadedTable
 from polygraph.ingest.layout.table_rows import make_table, row_line, write_table
-from polygraph.text.headings import FENCE
+from polygraph.text.sentences import FENCE
 
 # Quantifiers are possessive, so that a long run of spaces is read once.
 _RULE = re.compile(r"(?:[ \t]{0,3}\|)?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from polygraph.graph.reports.sentence_quality import end_sentence, quality, tidy
 from polygraph.records import Chunk, Citation, Evidence
-from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
+from polygraph.retrieve.cited_sentences import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun, shorten
 from polygraph.text.sentences import sentence_spans

@@ -7,7 +7,7 @@ from dataclasses import replace
 from polygraph.models import Models
 from polygraph.records import Citation, Evidence, Span
 from polygraph.retrieve.citation_places import with_places
-from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
+from polygraph.retrieve.cited_sentences import chunks_of, cite, supporting_sentence
 from polygraph.retrieve.offline_answer import cited, passages_for
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.answer import answer_with_sentences

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from polygraph.models import Models
 from polygraph.records import Citation, Evidence, Retrieval
-from polygraph.retrieve.citations import cite
+from polygraph.retrieve.cited_sentences import cite
 from polygraph.retrieve.connecting_sentences import answer_connection
 from polygraph.retrieve.evidence import chunk_numbers, passages_of
 from polygraph.retrieve.graph_statements import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
 from polygraph.records import Chunk, Citation, Evidence, ReaderForm, Retrieval
-from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
+from polygraph.retrieve.cited_sentences import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.answers.raft import RaftReply, read_with_tuned, without_marks

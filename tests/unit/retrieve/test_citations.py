@@ -6,7 +6,8 @@ import pytest
 
 from polygraph.records import Chunk, Evidence, Span
 from polygraph.retrieve import citations
-from polygraph.retrieve.citations import check_citations, supporting_sentence
+from polygraph.retrieve.citations import check_citations
+from polygraph.retrieve.cited_sentences import supporting_sentence
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
 

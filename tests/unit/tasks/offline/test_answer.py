@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from polygraph.records import Chunk
-from polygraph.tasks.offline.answer import answer_with_sentences, kind_gain
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.asked_kind import kind_gain
 from polygraph.tasks.offline.contact_details import asked_contact_detail
 from polygraph.tasks.offline.question_scope import split_questions
 from polygraph.tasks.offline.sentences import Passage, below_names, candidate_sentences

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any, Self
 
 from polygraph.records import Answer, Json, Usage
+from polygraph.tasks.parsing.citations import CITATION
 
 USAGE_FIELDS = (
     "calls",
@@ -22,7 +23,7 @@ INSTANCE_MARK = "#"
 """Separates the name of a method from the number of an instance of it: ``hybrid#2``."""
 TUNED_MARK = "+tuned"
 """Ends the name of a method whose answers a tuned reader wrote: ``graft:paper+tuned``."""
-_CITATION = re.compile(r"\s*\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\]")
+_CITATION = re.compile(rf"(?<!\s)\s*+{CITATION}")
 _NUMBER = re.compile(r"\d+")
 
 

@@ -15,8 +15,6 @@ from polygraph.errors import BadInput
 FILE_NAME = ".polygraphignore"
 _MAX_PATTERNS = 10_000
 _MAX_PATTERN = 1_000
-_MAX_STARS = 10
-"""Wildcards of one pattern: the time of a match grows with a power of their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +98,8 @@ def select(include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Selectio
 
 def _rule(line: str, source: str) -> _Rule | None:
     line = line.rstrip("\r\n")
-    if len(line) > _MAX_PATTERN or line.count("*") > _MAX_STARS:
-        raise BadInput(
-            f"{source}: the pattern {line[:60]!r} has over {_MAX_PATTERN} characters or over {_MAX_STARS} stars"
-        )
+    if len(line) > _MAX_PATTERN:
+        raise BadInput(f"{source}: the pattern {line[:60]!r} has over {_MAX_PATTERN} characters")
     if not line.endswith("\\ "):
         line = line.rstrip()
     if not line or line.startswith("#"):
@@ -121,35 +117,49 @@ def _rule(line: str, source: str) -> _Rule | None:
 
 
 def _regex(pattern: str) -> str:
-    """Return a pattern as a regular expression for a whole path."""
-    found: list[str] = []
+    """Return a pattern as a regular expression for a whole path, whose match takes linear time.
+
+    What stands between two wildcards is matched at the first place where it can be, in an atomic group: the second
+    wildcard takes what lies between that place and any other. So a path that does not match is not tried in many ways.
+    """
+    parts: list[str] = []
+    """What stands before, between and behind ``**/``."""
+    part = piece = ""
+    after_star = False
     n = 0
     while n < len(pattern):
         sign = pattern[n]
-        if pattern.startswith("**/", n) and (n == 0 or pattern[n - 1] == "/"):
-            found.append("(?:.*/)?")
+        is_name = n == 0 or pattern[n - 1] == "/"
+        if is_name and pattern.startswith("**/", n):
+            parts.append(part + (f"(?>[^/]*?{piece})" if after_star else piece))
+            part, piece, after_star = "", "", False
             n += 3
             continue
-        if pattern[n:] == "**" and (n == 0 or pattern[n - 1] == "/"):
-            found.append(".*")
+        if is_name and pattern[n:] == "**":
+            piece += ".*"
             break
         if sign == "*":
-            found.append("[^/]*")
+            if piece or not after_star:
+                part += f"(?>[^/]*?{piece})" if after_star else piece
+                piece, after_star = "", True
         elif sign == "?":
-            found.append("[^/]")
+            piece += "[^/]"
         elif sign == "[" and (end := pattern.find("]", n + 2)) > 0:
             inside = pattern[n + 1 : end]
             negated = inside[0] in "!^"
             inside = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[1:] if negated else inside)
-            found.append(f"(?!/)[{'^' if negated else ''}{inside}]")
+            piece += f"(?!/)[{'^' if negated else ''}{inside}]"
             n = end
         elif sign == "\\" and n + 1 < len(pattern):
             n += 1
-            found.append(re.escape(pattern[n]))
+            piece += re.escape(pattern[n])
         else:
-            found.append(re.escape(sign))
+            piece += re.escape(sign)
         n += 1
-    text = "".join(found)
+    part += f"[^/]*{piece}" if after_star else piece
+    first, *others = [*parts, part]
+    between = "".join(f"(?>(?:.*?/)??{other})" for other in others[:-1] if other)
+    text = f"{first}{between}(?:.*/)?{others[-1]}" if others else first
     try:
         re.compile(text)
     except re.error:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from polygraph.prompts import neutralize
 from polygraph.records import Chunk, Citation, Retrieval
+from polygraph.retrieve.evidence import chunk_numbers
 from polygraph.retrieve.steps import ordered_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
@@ -31,10 +32,7 @@ def with_chunks(
 
     At most `MOST` are added; those beyond have no number.
     """
-    numbers: dict[str, int] = {}
-    for n, item in enumerate(retrieval.evidence, 1):
-        for span in item.spans:
-            numbers.setdefault(span.chunk, n)
+    numbers = chunk_numbers(retrieval.evidence)
     distinct = {chunk.id: chunk for chunk in chunks}
     missing = [chunk for chunk in distinct.values() if chunk.id not in numbers][:MOST]
     if missing:

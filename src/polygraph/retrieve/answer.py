@@ -43,11 +43,11 @@ def answer(
 
     With a chat model: one call, or the draft of a method that has written one. Each citation is resolved to a sentence
     of a document; a citation whose evidence does not support the claim is removed and noted, by rules or, with
-    `Models.citation_check`, by another call. A tuned reader
-    (`Models.reader_form`) is asked in the words that it was tuned on, without `form` and `history`, and cites by
-    quotes. A small local model (`Models.confirm_time_limit_s`) confirms or corrects what rules found, if the form is
-    `cited`; what they found is the answer at the time limit, and if the reply says nothing new that the evidence
-    supports. Without a chat model: what a table of the documents answers by rule, else sentences of the documents.
+    `Models.citation_check`, by another call. A tuned reader (`Models.reader_form`) is asked in the words that it was
+    tuned on, without `form` and `history`, and cites by quotes. A small local model (`Models.confirm_time_limit_s`)
+    confirms or corrects what rules found, if the form is `cited`; what they found is the answer at the time limit, and
+    if the reply says nothing new that the evidence supports. Without a chat model: what a table of the documents
+    answers by rule, else sentences of the documents.
 
     Args:
         question: as asked.

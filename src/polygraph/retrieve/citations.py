@@ -1,26 +1,26 @@
 """The check of citations: each is resolved to the sentence that supports it, or removed from the text with a note."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
 from typing import NamedTuple, TypeAlias, overload
 
 from polygraph.records import Chunk, Citation, Evidence
+from polygraph.retrieve.cited_sentences import casefolded, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.evidence.check_citations import CitedClaim
+from polygraph.tasks.parsing.citations import CITATION, cited_numbers
 from polygraph.text.claims import contradiction
 from polygraph.text.claims.repeats import roots
 from polygraph.text.passage import with_heading
-from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
+from polygraph.text.prose import shorten
+from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stem_set, content_stems
 
-_CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
-_NUMBER = re.compile(r"\d{1,4}")
-_NOT = re.compile(r"\bnot\b")
-_MIN_SUPPORT = 0.2
-"""Share of a claim's content words that the sentence must contain that supports it."""
+_CITATIONS = re.compile(rf"(?<!\s)\s*+(?:{CITATION})+")
+"""Citations with the white space before them."""
 _NEIGHBOUR_SUPPORT = 0.5
 """A citation is one of a neighbour if another piece of evidence shares that much more of the claim's content words."""
 _CLAIM_CHARACTERS = 1_000
@@ -241,9 +241,9 @@ def judge_citations(
             if n not in there:
                 because = "there is no such evidence"
             elif is_neighbour:
-                because = f"its passage does not support “{_beginning(claim)}”"
+                because = f"its passage does not support “{shorten(claim, _NOTED)}”"
             elif against:
-                because = f"its passage does not support {against} in “{_beginning(claim)}”"
+                because = f"its passage does not support {against} in “{shorten(claim, _NOTED)}”"
             verdicts.append(CitationVerdict(n, claim, because, clause))
         judged.append((match, tuple(verdicts)))
     return judged if decide is None else _decided(judged, shown, decide)
@@ -282,20 +282,13 @@ def _n_shared(parts: Sequence[str], text: str, least: float) -> int:
 
     It has no more of the words, which take longer to find.
     """
-    folded, n = _casefolded(text), len(parts)
+    folded, n = casefolded(text), len(parts)
     for part in parts:
         if part not in folded:
             n -= 1
             if n <= least:
                 return 0
     return n
-
-
-def _beginning(claim: str) -> str:
-    """Return a claim for a note: whole words, and an ellipsis where more follows."""
-    if len(claim) <= _NOTED:
-        return claim
-    return f"{claim[:_NOTED].rpartition(' ')[0] or claim[:_NOTED]} …"
 
 
 def _decided(
@@ -322,7 +315,9 @@ def _with_verdict(
 ) -> tuple[CitationVerdict, ...]:
     """Return the verdicts of one claim, where those on some numbers are a model's."""
     because = (
-        "" if supported else f"by the check of a model, its passage does not say “{judged[0].claim[:80]}”"
+        ""
+        if supported
+        else f"by the check of a model, its passage does not say “{shorten(judged[0].claim, _NOTED)}”"
     )
     return tuple(replace(v, removed_because=because) if v.n in numbers else v for v in judged)
 
@@ -343,9 +338,9 @@ class _Claim(NamedTuple):
 def _claims_of(text: str) -> tuple[_Claim, ...]:
     """Return the claims of an answer before its citations, in order."""
     claims, end = list[_Claim](), 0
-    for match in _CITATION.finditer(text):
+    for match in _CITATIONS.finditer(text):
         clause, claim = _claim_before(text[: match.start()], since=end)
-        cited = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
+        cited = cited_numbers(match.group())
         claims.append(_Claim(match, clause, claim, cited))
         end = match.end()
     return tuple(claims)
@@ -374,86 +369,6 @@ def _nearest_texts(wanted: Collection[str], texts: Sequence[str]) -> Sequence[st
     return [texts[0], *(texts[i] for i in sorted(nearest))]
 
 
-# A passage may be behind several pieces of evidence, each cited for several claims.
-@lru_cache(maxsize=512)
-def _casefolded(text: str) -> str:
-    return text.casefold()
-
-
-def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:
-    """Read the chunks that evidence rests on, by id."""
-    return {c.id: c for c in index.chunks_by_id(sorted({s.chunk for e in evidence for s in e.spans}))}
-
-
-def supporting_sentence(
-    claim: str, evidence: Evidence, chunks: Mapping[str, Chunk], *, min_support: float = _MIN_SUPPORT
-) -> tuple[Chunk, int, int] | None:
-    """Find the sentence of a piece of evidence that shares most content words with a claim; of equals the first.
-
-    ``not`` counts as a content word. A heading, which states nothing, is only found where no other sentence shares a
-    word.
-
-    Returns:
-        The chunk, with start and end of the sentence in it; None if no chunk shares enough words with the claim.
-    """
-    wanted = _stems_and_not(claim)
-    # A sentence shares no more words than its chunk has roots of them, so that few chunks are divided into sentences.
-    parts = roots(wanted)
-    reach: list[tuple[int, int, Chunk]] = []
-    for order, span in enumerate(evidence.spans):
-        chunk = chunks.get(span.chunk)
-        if chunk is not None:
-            folded = _casefolded(chunk.text)
-            reach.append((-sum([part in folded for part in parts]), order, chunk))
-    best: tuple[float, int, int, int, Chunk] | None = None
-    for least, order, chunk in sorted(reach, key=lambda found: found[:2]):
-        if best is not None and (least, order) > best[:2]:
-            break
-        if wanted and min_support > 0:
-            shared = len(wanted.intersection(content_stems(chunk.text)))
-            if shared / len(wanted) < min_support:
-                continue
-        # So does a sentence, and those that may share most come first.
-        for most, start, end in sorted(
-            (-sum([part in folded for part in parts]), start, end)
-            for start, end, folded in _sentences(chunk.text)
-        ):
-            if best is not None and (most, order, start) > best[:3]:
-                break
-            sentence = chunk.text[start:end]
-            n_shared: float = len(wanted & _stems_and_not(sentence))
-            if atx_heading(sentence):
-                n_shared = min(n_shared, 0.5)
-            if best is None or (-n_shared, order, start) < best[:3]:
-                best = (-n_shared, order, start, end, chunk)
-    return (best[4], best[2], best[3]) if best is not None else None
-
-
-@lru_cache(maxsize=4_096)
-def _stems_and_not(text: str) -> frozenset[str]:
-    return frozenset((*content_stems(text), *_NOT.findall(text)))
-
-
-@lru_cache(maxsize=512)
-def _sentences(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Return the sentences of a chunk, which many answers may cite: start, end, and the text without case."""
-    starts = [(after_markup(text, begin, end), end) for begin, end in sentence_spans(text)]
-    return tuple((start, end, text[start:end].casefold()) for start, end in starts)
-
-
-def cite(n: int, chunk: Chunk, start: int, end: int, titles: Mapping[str, str]) -> Citation:
-    """Make a citation of part of a chunk; `start` and `end` count from the beginning of the chunk."""
-    return Citation(
-        n=n,
-        document=chunk.document,
-        chunk=chunk.id,
-        start=chunk.start + start,
-        end=chunk.start + end,
-        quote=chunk.text[start:end],
-        title=titles.get(chunk.document, chunk.document),
-    )
-
-
 def _claim_before(text: str, *, since: int) -> tuple[str, str]:
     """Return the last clause of a text, and the claim that it makes.
 
@@ -465,7 +380,7 @@ def _claim_before(text: str, *, since: int) -> tuple[str, str]:
     clause = _last_sentence(text[since:]).lstrip(" ,;.:)")
     if len(content_stems(clause)) >= _MIN_CLAUSE_WORDS:
         return clause, clause
-    return clause, _last_sentence(_CITATION.sub("", text[-_CLAIM_CHARACTERS:]))
+    return clause, _last_sentence(_CITATIONS.sub("", text[-_CLAIM_CHARACTERS:]))
 
 
 def _last_sentence(text: str) -> str:

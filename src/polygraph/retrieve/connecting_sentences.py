@@ -11,7 +11,7 @@ from polygraph.graph.reports.sentence_quality import name_likeness
 from polygraph.models import Models
 from polygraph.records import Chunk, Entity, Retrieval
 from polygraph.retrieve.added_chunks import RuleAnswer, with_chunks
-from polygraph.retrieve.citations import cite
+from polygraph.retrieve.cited_sentences import cite
 from polygraph.retrieve.evidence import passages_of
 from polygraph.retrieve.steps import entities_in_question
 from polygraph.store.snapshot import Snapshot

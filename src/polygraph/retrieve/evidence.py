@@ -133,6 +133,15 @@ def spans_of(
         return tuple(index.spans(wanted).values())
 
 
+def chunk_numbers(evidence: Sequence[Evidence]) -> dict[str, int]:
+    """Return the chunks that evidence rests on, each with the number of the first such evidence, from 1."""
+    numbers: dict[str, int] = {}
+    for n, item in enumerate(evidence, 1):
+        for span in item.spans:
+            numbers.setdefault(span.chunk, n)
+    return numbers
+
+
 def spans_of_rows(rows: Iterable[Entity | Relation | Triple], index: Snapshot) -> dict[str, Span]:
     """Return the spans of the chunks that rows of the graph are traced to, by id.
 

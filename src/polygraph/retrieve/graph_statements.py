@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from polygraph.graph.reports.sentence_quality import end_sentence, quality, tidy
 from polygraph.records import Chunk, Citation, Evidence
-from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
+from polygraph.retrieve.cited_sentences import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.prose import count_noun, shorten
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, question_names
 
@@ -90,7 +91,7 @@ def list_themes(
             continue
         quoted_of.append(chunk)
         n_about = len({span.document for span in item.spans})
-        about = f"({n_about} of {n_documents} {_documents(n_documents)})"
+        about = f"({n_about:,} of {count_noun(n_documents, 'document')})"
         if (apart := _cited_apart(text, n, item, chunks)) is not None:
             lines.append(f"- {apart[0]} {about}")
             citations += [cite(n, *place, titles) for place in apart[1]]
@@ -140,10 +141,6 @@ def is_about_the_whole(evidence: Evidence) -> bool:
     return evidence.kind in ("report", "summary")
 
 
-def _documents(n: int) -> str:
-    return "document" if n == 1 else "documents"
-
-
 def _lines(numbers: Sequence[int], evidence: Sequence[Evidence], index: Snapshot) -> GraphStatements:
     """Write the first lines that have different texts and a sentence to cite."""
     items = [evidence[n - 1] for n in numbers]
@@ -151,7 +148,7 @@ def _lines(numbers: Sequence[int], evidence: Sequence[Evidence], index: Snapshot
     titles = index.titles([c.document for c in chunks.values()])
     lines: dict[str, tuple[str, Citation]] = {}
     for n, item in zip(numbers, items, strict=True):
-        text = _shortened(_text(item))
+        text = shorten(_text(item), _MAX_CHARACTERS)
         found = supporting_sentence(text, item, chunks)
         if found is None or text in lines:
             continue
@@ -171,9 +168,3 @@ def _text(item: Evidence) -> str:
         summary = rest.strip().partition("\n")[0]
         return " ".join(f"{title.lstrip('# ')}: {summary}".split())
     return " ".join(item.text.split())
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _MAX_CHARACTERS:
-        return text
-    return text[: text.rfind(" ", _MAX_CHARACTERS // 2, _MAX_CHARACTERS)].rstrip(" ,;:") + " …"

@@ -13,11 +13,13 @@ from polygraph.models import Models
 from polygraph.prompts import FENCES, neutralize, one_line
 from polygraph.records import Entity, Evidence, Triple
 from polygraph.retrieve.evidence import row_evidence, spans_of_rows, triple_evidence
+from polygraph.retrieve.pack import HEAD_TOKENS
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.agent import AgentAction
 from polygraph.text.normalize import normalize_name
+from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_tokens
 from polygraph.text.words import StemCounts, content_stems
 
@@ -32,8 +34,6 @@ _MANY_SOURCES = 250
 """Passages of a node that are read to rank them."""
 _MANY_TRIPLES = 2_000
 """Triples of a node that an action chooses from: of more the strongest, ties by row."""
-_HEAD_TOKENS = 3
-"""Tokens that the packed context adds to each item."""
 
 
 class _Edges(NamedTuple):
@@ -164,7 +164,7 @@ class GraphTools:
         if isinstance(found, str):
             return found
         n = len({t.target if t.source == found.node else t.source for t in found.triples})
-        return f"{'at least ' if found.n_unread else ''}{n} {'neighbour' if n == 1 else 'neighbours'}"
+        return f"{'at least ' if found.n_unread else ''}{count_noun(n, 'neighbour')}"
 
     def _check(self, act: AgentAction, why: str) -> str:
         """List the triples between a node and its neighbours, by weight."""
@@ -274,7 +274,7 @@ class GraphTools:
             if n is not None:
                 lines.append(f"{label}[{n}] as above")
                 continue
-            cost = count_tokens(item.text) + _HEAD_TOKENS
+            cost = count_tokens(item.text) + HEAD_TOKENS
             # The packed context shortens a first item that is too long rather than leaving it out.
             if self.shown and cost > self._room:
                 withheld += 1

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polygraph.records import Citation, Evidence, Span
-from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
+from polygraph.retrieve.cited_sentences import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import atx_heading
 from polygraph.text.words import content_stems

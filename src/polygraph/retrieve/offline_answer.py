@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from polygraph.models import Models
 from polygraph.records import Citation, Evidence, Retrieval
-from polygraph.retrieve.citations import cite
+from polygraph.retrieve.cited_sentences import cite
 from polygraph.retrieve.connecting_sentences import answer_connection
-from polygraph.retrieve.evidence import passages_of
+from polygraph.retrieve.evidence import chunk_numbers, passages_of
 from polygraph.retrieve.graph_statements import (
     GraphStatements,
     connections,
@@ -186,10 +186,7 @@ def _from_graph(found: GraphStatements) -> CitedText:
 
 def _passages_for(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
     """Collect the chunks of the evidence in its order; of too many, those that share most words with the question."""
-    numbers: dict[str, int] = {}
-    for n, item in enumerate(evidence, 1):
-        for span in item.spans:
-            numbers.setdefault(span.chunk, n)
+    numbers = chunk_numbers(evidence)
     chunks = index.chunks_by_id(list(numbers))
     if len(chunks) > _PASSAGES:
         wanted = set(content_stems(question))

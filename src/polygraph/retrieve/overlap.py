@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygraph.records import Retrieval
+from polygraph.retrieve.evidence import chunk_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,21 +21,12 @@ class SharedPassage:
         return sum(position is not None for position in self.positions)
 
 
-def passages(retrieval: Retrieval) -> dict[str, int]:
-    """Return the passages that evidence rests on, each with the number of the first such evidence."""
-    found: dict[str, int] = {}
-    for n, item in enumerate(retrieval.evidence, 1):
-        for span in item.spans:
-            found.setdefault(span.chunk, n)
-    return found
-
-
 def overlap(retrievals: Sequence[Retrieval]) -> list[SharedPassage]:
     """Rank the passages of several retrievals: by number of retrievals, then best position, then id.
 
     Entities, relations and reports count by the passages they rest on.
     """
-    each = [passages(one) for one in retrievals]
+    each = [chunk_numbers(one.evidence) for one in retrievals]
     found = [
         SharedPassage(chunk=chunk, positions=tuple(one.get(chunk) for one in each))
         for chunk in dict.fromkeys(chunk for one in each for chunk in one)
@@ -48,7 +40,7 @@ def found_alone(retrievals: Sequence[Retrieval]) -> list[list[int]]:
     A passage counts as found by every retrieval with evidence that rests on it; entities, relations, reports and
     summaries by their kind and id.
     """
-    chunks = [set(passages(one)) for one in retrievals]
+    chunks = [set(chunk_numbers(one.evidence)) for one in retrievals]
     rows = [{(item.kind, item.id) for item in one.evidence} for one in retrievals]
     found: list[list[int]] = []
     for i, one in enumerate(retrievals):

@@ -40,7 +40,7 @@ class Packed:
     cuts: tuple[Cut, ...]
 
 
-def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
+def pack(blocks: Sequence[Block], *, max_tokens: int, merge_copies: bool = True) -> Packed:
     """Take items in order until the budget of their block is used up.
 
     Items are taken whole. The first that does not fit ends its block, so that a long good item is never skipped in
@@ -53,10 +53,11 @@ def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
     Args:
         blocks: in the order of the context.
         max_tokens: budget of the whole context.
+        merge_copies: False keeps copies too, so that the number of an item is its position in the blocks.
     """
     lines: list[str | int] = []
     cuts: list[Cut] = []
-    context = _Context()
+    context = _Context(merge_copies=merge_copies)
     used, granted = 0, 0.0
     for block in blocks:
         granted += block.share * max_tokens
@@ -122,9 +123,9 @@ def _tokens(item: Evidence, counts: Mapping[str, int]) -> int:
 class _Context:
     """The evidence of a context as it is filled."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, merge_copies: bool) -> None:
         self.evidence: list[Evidence] = []
-        self._copies = Copies()
+        self._copies = Copies() if merge_copies else None
 
     def take(self, items: Sequence[Evidence], budget: int, counts: Mapping[str, int]) -> tuple[int, int]:
         """Take items until the budget is used up.
@@ -134,7 +135,7 @@ class _Context:
         """
         cost, before = 0, len(self.evidence)
         for n_read, item in enumerate(items):
-            if (original := self._copies.original_of(item)) is not None:
+            if self._copies and (original := self._copies.original_of(item)) is not None:
                 cost += self._note_copy(original, item, budget - cost)
                 continue
             n = _tokens(item, counts) + HEAD_TOKENS
@@ -151,7 +152,8 @@ class _Context:
 
     def _add(self, item: Evidence) -> None:
         self.evidence.append(item)
-        self._copies.add(item)
+        if self._copies:
+            self._copies.add(item)
 
     def _note_copy(self, position: int, copy: Evidence, room: int) -> int:
         """Have an item rest on its copy too, and say so if there is room; return the tokens that it takes."""

@@ -164,8 +164,7 @@ class RowTexts:
             # The count is kept for packing.
             if count_tokens(line) <= self._max_tokens:
                 return line, is_chosen
-        kept = truncate(line, self._max_tokens)
-        return f"{kept.rpartition(' ')[0] or kept} …", is_chosen
+        return _whole_words(truncate(line, self._max_tokens)), is_chosen
 
     def _said(self, row: Entity | Relation, names: Sequence[str], room: int) -> tuple[str, bool]:
         """Return what is said of a row, and whether the question chose it."""
@@ -303,7 +302,12 @@ def _cut(text: str) -> str:
         return text
     ends = [end for _, end in sentence_spans(text) if end <= len(kept)]
     # The first sentence may be the statement without what is said of it.
-    return text[: ends[-1]] if ends and ends[-1] > len(kept) // 2 else f"{kept.rpartition(' ')[0] or kept} …"
+    return text[: ends[-1]] if ends and ends[-1] > len(kept) // 2 else _whole_words(kept)
+
+
+def _whole_words(cut: str) -> str:
+    """Return the beginning of a text without its last word, which may be cut off, and an ellipsis."""
+    return f"{cut.rpartition(' ')[0] or cut} …"
 
 
 def _fitting(ranked: Sequence[int], costs: Sequence[int], room: int) -> list[int]:

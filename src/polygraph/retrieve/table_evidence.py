@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 from polygraph.records import Chunk, Retrieval
 from polygraph.retrieve.added_chunks import RuleAnswer, with_chunks
-from polygraph.retrieve.citations import cite
+from polygraph.retrieve.cited_sentences import cite
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answers.table_answer import NamedTable, answer_from_tables
 

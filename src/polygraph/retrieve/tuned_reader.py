@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
 from polygraph.records import Chunk, Citation, Evidence, ReaderForm, Retrieval
-from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
+from polygraph.retrieve.cited_sentences import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.answers.raft import RaftReply, read_with_tuned, without_marks
 from polygraph.tasks.parsing.citations import strip_citations
+from polygraph.text.prose import shorten
 from polygraph.text.words import find_text
 
 OUT_OF_FORM = "the reply does not have the form that the reader was tuned for"
@@ -56,7 +57,7 @@ def answer_with_tuned_reader(
         because = reply.answer.partition(NO_ANSWER)[2].strip().rstrip(".")
         return TunedAnswer(text="", refused_because=because or "the evidence does not suffice")
     citations, missing = _cite_quotes(reply, retrieval.evidence, index)
-    notes += [f"{NOT_VERBATIM}: “{quote[:_SHOWN]}”" for quote in missing]
+    notes += [f"{NOT_VERBATIM}: “{shorten(quote, _SHOWN)}”" for quote in missing]
     # Only quotes cite: a number that the reader writes beside the answer is not checked.
     text, _ = strip_citations(without_marks(reply.answer or reply.reasoning), len(retrieval.evidence))
     numbers = dict.fromkeys(c.n for c in citations)

@@ -3,13 +3,15 @@
 import re
 
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
-_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+_INSIDE = ".{1,1000}?"
+"""Text between two marks; without a bound, many marks that nothing closes would take quadratic time."""
+_CODE = re.compile(rf"(?<!`)(`++){_INSIDE}(?<!`)\1(?!`)")
 _PAIR = re.compile(
     r"(?<![\w*_\\])(?:"
     # A path such as `*.txt` or `*/data` begins no emphasis.
-    r"(?P<stars>\*{2,3}|\*(?![./]))(?=[^\s*])(?P<starred>.+?)(?<=[^\s*\\])(?P=stars)"
+    rf"(?P<stars>\*{{2,3}}|\*(?![./]))(?=[^\s*])(?P<starred>{_INSIDE})(?<=[^\s*\\])(?P=stars)"
     # A name such as `__init__` is none.
-    r"|(?P<lines>_{1,3})(?=[^\s_])(?!(?<=__)[a-z]+__)(?P<lined>.+?)(?<=[^\s_\\])(?P=lines)"
+    rf"|(?P<lines>_{{1,3}})(?=[^\s_])(?!(?<=__)[a-z]+__)(?P<lined>{_INSIDE})(?<=[^\s_\\])(?P=lines)"
     r")(?![\w*_])"
 )
 _NESTED = 3

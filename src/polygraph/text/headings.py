@@ -3,13 +3,11 @@
 import re
 from typing import NamedTuple
 
-from polygraph.text.sentences import atx_heading
+from polygraph.text.sentences import FENCE, atx_heading
 
 MAX_HEADING = 120
 """Characters of a heading."""
 
-FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
-"""A line that begins or ends code in Markdown."""
 UNDERLINE = re.compile(r"[ \t]*([=\-~^*+#])\1{2,}[ \t]*$")
 _NUMBERED = re.compile(
     r"(?i:(?:chapter|book|part|section|act|scene|canto|stave|volume|appendix|article|letter|lecture|day|episode"

@@ -16,9 +16,10 @@ _BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢
 # It begins with a literal, which is looked for many times faster.
 _BRACKETED = re.compile(r"\((?<!\w\()\w{1,3}\)(?=\s)")
 _LONE_MARK = re.compile(r"\s*(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
-# A row of a table, as loaders write it: `column: value; column: value.`
-_ROW = re.compile(r"[^\s:;][^:;\n]{0,80}: [^\n]{0,400}?; [^\s:;][^:;\n]{0,80}: [^\n]*[.!?]$")
-_FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
+# The beginning of a row of a table, as loaders write it: `column: value; column: value.`
+_ROW = re.compile(r"[^\s:;][^:;\n]{0,80}: [^\n]{0,400}?; [^\s:;][^:;\n]{0,80}: ")
+FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
+"""A line that begins or ends code in Markdown."""
 # What the library takes for the end of an English sentence: titles before a name, abbreviations before a number.
 _TITLE = re.compile(r"\b(?:Ms|Mx|Attn)\.\s+$")
 _BEFORE_NUMBER = re.compile(
@@ -185,7 +186,7 @@ def is_table_row(line: str) -> bool:
     >>> is_table_row("ship: Halcyon; port: Wick."), is_table_row("Note: one thing.")
     (True, False)
     """
-    return _ROW.fullmatch(line) is not None
+    return line.endswith((".", "!", "?")) and "\n" not in line and _ROW.match(line) is not None
 
 
 def after_markup(text: str, start: int, end: int) -> int:
@@ -228,8 +229,8 @@ def _whole_block(text: str, start: int, end: int) -> int:
     if end - start > _LONG:
         return 0
     block = text[start:end].rstrip()
-    is_whole = _ROW.fullmatch(block) or (
-        _FENCE.match(block) if "\n" in block else "#" in block[:4] and atx_heading(block)
+    is_whole = is_table_row(block) or (
+        FENCE.match(block) if "\n" in block else "#" in block[:4] and atx_heading(block)
     )
     return start + len(block) if is_whole else 0
 
@@ -272,7 +273,7 @@ def _fences(text: str) -> dict[int, int]:
     opening: tuple[int, str] | None = None
     offset = 0
     for line in text.split("\n"):
-        mark = _FENCE.match(line)
+        mark = FENCE.match(line)
         if mark and opening is None:
             opening = (offset, mark[1])
         elif mark and opening is not None and mark[1] == opening[1]:
@@ -325,14 +326,14 @@ def _split_paragraph(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     marked = bool(_MARK.match(previous) or _LABEL.match(previous))
     for offset, line in lines[1:]:
         short = len(previous) < _SHORT_LINE * width
-        is_block = bool(_MARK.match(line) or _in_columns(line) or _ROW.fullmatch(line))
+        is_block = bool(_MARK.match(line) or _in_columns(line) or is_table_row(line))
         label = not is_block and bool(_LABEL.match(line))
         if (
             is_block
             or (label and (marked or short or previous.endswith(_FINISHED)))
             or atx_heading(previous)
             or _in_columns(previous)
-            or _ROW.fullmatch(previous)
+            or is_table_row(previous)
             or (short and not line.lstrip()[0].islower())
         ):
             yield begin, end

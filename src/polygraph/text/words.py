@@ -18,6 +18,12 @@ _NAME = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(\d{3,4})\b|\b([^\W\d_][\w
 
 _PHRASE_WORD = re.compile(r"\w[\w'’.&/-]*(?<![.'’&/-])")
 
+
+def word_set(text: str) -> frozenset[str]:
+    """Return what stands between the white space of a text, for lists of words in the source."""
+    return frozenset(text.split())
+
+
 _STOP = """
     a about above after again against all also am an and any are as at be became because been before
     being below between both but by can come could did do does doing down during each either else ever
@@ -29,10 +35,9 @@ _STOP = """
     we were what when where whether which while who whom whose why will with within without would yes
     yet you your s t d ll m re ve
 """
-STOP_WORDS = frozenset(_STOP.split())
+STOP_WORDS = word_set(_STOP)
 """English words that say nothing about the content of a question."""
-_CONTRACTED_S = "he she it that this there here who what where when how why let"
-_CONTRACTED_WITH_S = frozenset(_CONTRACTED_S.split())
+_CONTRACTED_WITH_S = word_set("he she it that this there here who what where when how why let")
 """Words with which ``is``, ``has`` or ``us`` is contracted; other words may be names: May's, Will's."""
 
 

@@ -157,6 +157,28 @@ def test_quotes_are_word_for_word_and_followed_by_the_number_of_their_passage(la
             assert " ".join(document[quote.start : quote.end].split()) == quote.text
 
 
+def test_quotes_have_the_number_of_their_passage_where_two_others_are_copies(tmp_path):
+    notice = (
+        "The harbour board asks all keepers to send their accounts of oil, wick and glass before the end of March, "
+        "and to note the days of fog."
+    )
+    notices = {f"notice{n}.txt": f"Notice of harbour {n}\n\n{notice}\n" for n in "abc"}
+    for name, text in {**TEXTS, **notices}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with Index.open(tmp_path / "index", models=hashed_models()) as index:
+        index.add(*(tmp_path / name for name in (*TEXTS, *notices)))
+    snapshot = Snapshot(tmp_path / "index")
+    preset = preset_with("raft", oracle_share=1.0, distractors=(14, 14))
+    rows = everything(rows_of(snapshot, preset, held_out=0.0, gold=GOLD[:12]))
+    snapshot.close()
+    assert any(len({*notices} & {chunk.document for chunk in row.passages}) > 1 for row in rows)
+    for row in rows:
+        shown = evidence_of(row)
+        assert len(shown) == len(row.passages)
+        for quote, number in re.findall(r"##begin_quote##(.*?)##end_quote## \[(\d+)\]", row.completion):
+            assert quote in shown[int(number)]
+
+
 @examples
 @given(seed=seeds, share=st.integers(1, 100), held_out=st.sampled_from([0.0, 0.3]))
 def test_the_share_of_rows_with_oracle_is_exact(lamps, seed, share, held_out):

@@ -1,6 +1,7 @@
 """Tables of every format: header, rows, spans, and their lines in the text."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -265,3 +266,9 @@ def test_code_with_blank_lines_is_one_sentence() -> None:
         "```\nfc3 login\n\nfc3 logout\n```",
         "Then stop.",
     ]
+
+
+def test_rules_that_are_none_are_read_in_linear_time() -> None:
+    begin = time.process_time()
+    pipe_tables(f"| a | b |\n|-{' ' * 1_990}x\n" * 500)
+    assert time.process_time() - begin < 2

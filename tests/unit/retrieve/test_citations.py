@@ -1,10 +1,13 @@
 """Citations of evidence that rests on many passages."""
 
+import time
+
 import pytest
 
 from polygraph.records import Chunk, Evidence, Span
 from polygraph.retrieve import citations
-from polygraph.retrieve.citations import check_citations, supporting_sentence
+from polygraph.retrieve.citations import check_citations
+from polygraph.retrieve.cited_sentences import supporting_sentence
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
 
@@ -118,3 +121,11 @@ def test_a_denial_is_quoted_with_a_sentence_that_denies():
     item = Evidence(kind="chunk", id="d:0", text=text, score=1.0, spans=(Span("d", "d:0", 0, len(text)),))
     found = supporting_sentence("Moe had not taken it back.", item, {"d:0": chunk}, min_support=0.0)
     assert text[found[1] : found[2]] == "He had not taken it back before."
+
+
+@pytest.mark.parametrize("text", [" " * 100_000, "[1" + " " * 100_000, "[1, " * 30_000])
+def test_a_reply_of_white_space_and_brackets_is_checked_in_linear_time(index, report, text):
+    begin = time.process_time()
+    checked = check_citations(f"The lamp{text}was lit [1].", [report], index.snapshot())
+    assert time.process_time() - begin < 3  # a quadratic search takes minutes
+    assert checked.text.startswith("The lamp")

@@ -13,8 +13,9 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Evidence, Retrieval, Span, Step
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.base import Method
+from polygraph.retrieve.evidence import chunk_numbers
 from polygraph.retrieve.methods.combine import Arm, Integrate, Select, integrate, select
-from polygraph.retrieve.overlap import overlap, passages
+from polygraph.retrieve.overlap import overlap
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.route import Route, parse_route, route_by_rules
 from polygraph.testing import check_method, scripted_chat
@@ -218,7 +219,7 @@ def test_one_empty_arm_is_reported_and_two_are_a_refusal_with_both_reasons(index
 
 def test_overlap_lists_shared_passages_first(index):
     x, y = (arm.method("Who?", index, models(None)) for arm in arms("ab", "bc"))
-    assert passages(x) == {"a:0": 1, "b:0": 2}
+    assert chunk_numbers(x.evidence) == {"a:0": 1, "b:0": 2}
     assert [(h.chunk, h.positions, h.n) for h in overlap([x, y])] == [
         ("b:0", (2, 1), 2), ("a:0", (1, None), 1), ("c:0", (None, 2), 1),
     ]  # fmt: skip

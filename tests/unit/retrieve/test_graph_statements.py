@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from polygraph.records import Chunk, Evidence, Span
-from polygraph.retrieve.graph_statements import list_themes
+from polygraph.retrieve.graph_statements import connections, list_themes
 
 PASSAGE = "# Orrin\n\nFrom: Ada\n\nThe mill at Orrin was built by Ada Brook in 1871. - rope - oil"
 
@@ -61,3 +61,11 @@ def test_each_sentence_of_a_point_cites_its_own():
         "(2 of 2 documents)",
     )
     assert [c.quote for c in found.citations] == [first, second]
+
+
+def test_a_relation_without_a_space_in_its_middle_is_cut_off_too():
+    text = f"Ada Brook sells Orrin: the mill at {'x' * 500}"
+    span = Span("mill.md", "mill.md:0", 0, len(PASSAGE))
+    item = Evidence(kind="relation", id="1", text=text, score=1.0, spans=(span,), why="")
+    found = connections("How is Ada Brook connected to Orrin?", [item], Index())
+    assert found.lines == ("- Relation: Ada Brook sells Orrin: the mill at … [1]",)

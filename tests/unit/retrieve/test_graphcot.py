@@ -10,6 +10,7 @@ from polygraph.retrieve import graph_tools
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.methods.graphcot import GraphCoT
+from polygraph.retrieve.pack import Block, pack
 from polygraph.store.graph_arrays import GraphArrays
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.agent import AgentAction, parse_step
@@ -153,6 +154,34 @@ def test_evidence_beyond_the_budget_is_not_shown(index):
     seen = found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     assert "more are not shown" in seen
     assert found.n_withheld == 3 - len(found.shown) > 0
+
+
+def test_all_evidence_that_was_shown_fits_the_context(index):
+    for budget in range(30, 80):
+        found = tools(index, max_tokens=budget)
+        found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
+        found.run(AgentAction(tool="NodeFeature", node="ada", argument="sources"), 2)
+        packed = pack([Block(heading="", items=found.shown)], max_tokens=budget)
+        assert len(packed.evidence) == len(found.shown), budget
+
+
+def test_copies_do_not_shift_the_numbers_that_the_agent_cites(tmp_path, write_files):
+    rest = " The hall is swept on Mondays and aired on Fridays, and the piano is tuned by a man from the next town."
+    texts = {
+        "a.txt": f"Ada visits Bela.{rest}",
+        "b.txt": f"Ada visits Bela.{rest}",
+        "c.txt": "Ada funds Cyra.",
+    }
+    papers = write_files(tmp_path / "papers", texts)
+    with Index.open(tmp_path / "index", models=hashed_models(scripted_chat())) as made:
+        made.add(papers, methods=["graph-cot"])
+    chat = agent(
+        [("NodeFeature", "ada", "sources")], [("NodeFeature", "cyra", "sources"), ("Finish", "", "Ada. [3]")]
+    )
+    index = Snapshot(tmp_path / "index")
+    found, *_ = walk(index, chat)
+    index.close()
+    assert sorted(each.document for each in found.evidence) == ["a.txt", "b.txt", "c.txt"]
 
 
 # --- the walk -----------------------------------------------------------------------------------------

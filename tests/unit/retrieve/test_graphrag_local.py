@@ -6,6 +6,7 @@ from polygraph.models import Calls, Models
 from polygraph.records import Description
 from polygraph.retrieve.linked_passages import PassageCosines, rank_by_statements
 from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal, RelationEnds
+from polygraph.retrieve.pack import HEAD_TOKENS
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import WordEmbedder, scripted_chat
@@ -129,7 +130,7 @@ def one_by_one(method, rows, index):
         (picked,) = ends.best_rows([n], method.relations_per_entity)
         relations = list(index.relations(picked).values())
         lines = [*map(texts.entity, entities[:n]), *map(texts.relation, relations)]
-        if n > 1 and sum(count_tokens(line) + 3 for line in lines) > budget:
+        if n > 1 and sum(count_tokens(line) + HEAD_TOKENS for line in lines) > budget:
             break
         fitting = [e.id for e in entities[:n]], [r.id for r in relations]
     return fitting

@@ -89,6 +89,12 @@ def test_a_copy_with_another_title_or_date_is_named_and_takes_no_place():
     assert count_tokens(packed.context) <= packed.n_tokens
 
 
+def test_copies_can_be_kept_so_that_numbers_are_positions():
+    items = [passage("a", "Rules", RULES), passage("b", "Rules", RULES), passage("c", "Parking", "Bicycles.")]
+    packed = pack([Block(heading="", items=items)], max_tokens=2_000, merge_copies=False)
+    assert list(packed.evidence) == items
+
+
 def test_a_text_in_which_a_value_changed_is_no_copy():
     first = passage("a", "Rules", RULES)
     for other in (

@@ -8,16 +8,9 @@ import pytest
 from polygraph.graph.csr import Graph
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
 from polygraph.graph.title_graph import TitleGraph
-from polygraph.retrieve.methods.walk import (
-    Cosines,
-    NameWalk,
-    best_hops,
-    match_passages,
-    match_weights,
-    mix_in,
-    mix_with_start,
-    search_starts,
-)
+from polygraph.retrieve.methods.walk import NameWalk, mix_in, mix_with_start
+from polygraph.retrieve.name_hops import best_hops, search_starts
+from polygraph.retrieve.walk_seeds import Cosines, match_passages, match_weights
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.testing import hashed_models

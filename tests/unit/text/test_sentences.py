@@ -269,7 +269,21 @@ def test_trim_gives_the_stripped_text(text: str, start: int, end: int) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["“Yes. No. ", "word ", "a", ". ", "(1) x. ", "• x. ", "A: b\n", "....", '"', "x\n", "\n", "# a\n"],
+    [
+        "“Yes. No. ",
+        "word ",
+        "a",
+        ". ",
+        "(1) x. ",
+        "• x. ",
+        "A: b\n",
+        "....",
+        '"',
+        "x\n",
+        "\n",
+        "# a\n",
+        "A: b; ",
+    ],
 )
 def test_cost_is_linear_in_the_length(unit: str) -> None:
     text = unit * (200_000 // len(unit))

@@ -116,7 +116,7 @@ def _reasoned(
     items = chunk_evidence(
         sources, [0.0] * len(sources), [""] * len(sources), index.headings([c.document for c in sources])
     )
-    context = pack([Block(heading="", items=items)], max_tokens=_UNBOUNDED).context
+    context = pack([Block(heading="", items=items)], max_tokens=_UNBOUNDED, merge_copies=False).context
     try:
         reply = write_reasoning(question.question, context, len(sources), known, chat, models.calls)
     except UnusableReply as problem:

@@ -28,7 +28,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Message
 from polygraph.prompts import neutralize, one_line
 from polygraph.records import Chunk, Evidence
-from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.pack import HEAD_TOKENS, Block, pack
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answers.raft import REFUSAL, completion, parse_raft, quoted, reader_messages, renumber
 from polygraph.text.prose import count_noun
@@ -36,8 +36,6 @@ from polygraph.text.tokens import count_tokens
 
 _UNBOUNDED = 10**9
 """Budget of a context whose passages were chosen by their length already."""
-_HEAD_TOKENS = 4
-"""Upper bound for the number and the line break around a passage."""
 _TOO_LONG = 8
 """Passages that do not fit before a row counts as filled."""
 _CACHED_DOCUMENTS = 16
@@ -84,7 +82,7 @@ class _Composer:
     ) -> list[tuple[Chunk, Evidence]]:
         budget = self.preset.max_tokens or _UNBOUNDED
         shown = self.passages.evidence(oracles)
-        used = sum(count_tokens(each.text) + _HEAD_TOKENS for each in shown)
+        used = sum(count_tokens(each.text) + HEAD_TOKENS for each in shown)
         used += sum(count_tokens(m.content) for m in self._prompt(question, ""))
         used += count_tokens(self._completion(question, oracles, oracles))
         chosen: list[tuple[Chunk, Evidence]] = []
@@ -92,7 +90,7 @@ class _Composer:
         for chunk, evidence in self.passages.distractors(question, rng):
             if (len(chosen) >= wanted and not self.preset.filled) or too_long >= _TOO_LONG:
                 break
-            cost = count_tokens(evidence.text) + _HEAD_TOKENS
+            cost = count_tokens(evidence.text) + HEAD_TOKENS
             if used + cost > budget:
                 too_long += 1
                 continue
@@ -110,7 +108,8 @@ class _Composer:
     ) -> Row:
         together = [*oracles, *distractors]
         passages = [together[i] for i in rng.permutation(len(together)).tolist()]
-        packed = pack([Block(heading="", items=self.passages.evidence(passages))], max_tokens=_UNBOUNDED)
+        block = Block(heading="", items=self.passages.evidence(passages))
+        packed = pack([block], max_tokens=_UNBOUNDED, merge_copies=False)
         prompt = self._prompt(question, packed.context)
         if oracles:
             self._check_quotes(question, prompt[-1].content)

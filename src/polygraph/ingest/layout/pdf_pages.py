@@ -5,17 +5,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from polygraph.ingest.content import LoadedTable
-from polygraph.ingest.layout.table_rows import looks_like_header, make_table
+from polygraph.ingest.layout.table_rows import MAX_SPACED_COLUMNS, SPACED_CELL, looks_like_header, make_table
 
-_GAP = re.compile(r"\S(?:\s?\S)*")
-"""Text without a gap of two spaces."""
 _MIN_ROWS = 3
 """Lines of a table, the header included."""
 _MAX_CELL = 30
 """Mean characters of a cell; columns of prose have longer lines."""
 _MAX_CELL_WORDS = 4
 """Mean words of a cell."""
-_MAX_COLUMNS = 30
 _SLACK = 2
 """Characters by which a cell may begin before its column."""
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_A-Z])")
@@ -148,7 +145,7 @@ def _without_lines(text: str, dropped: set[int]) -> str:
 
 
 def _cells(line: str) -> _Cells:
-    return [(found.start(), found[0]) for found in _GAP.finditer(line)]
+    return [(found.start(), found[0]) for found in SPACED_CELL.finditer(line)]
 
 
 def _table_groups(lines: Sequence[_Cells]) -> list[tuple[int, int]]:
@@ -169,7 +166,7 @@ def _table_groups(lines: Sequence[_Cells]) -> list[tuple[int, int]]:
 
 def _fits_below(header: _Cells, line: _Cells) -> bool:
     """Return whether each cell of a line stands below one of the header, and at least two do."""
-    if not 2 <= len(header) <= _MAX_COLUMNS or not 2 <= len(line) <= len(header):
+    if not 2 <= len(header) <= MAX_SPACED_COLUMNS or not 2 <= len(line) <= len(header):
         return False
     columns = [_column(header, start, start + len(text)) for start, text in line]
     return all(c >= 0 for c in columns) and len(set(columns)) == len(columns)

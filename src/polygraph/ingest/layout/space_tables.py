@@ -5,17 +5,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from polygraph.ingest.content import LoadedTable
-from polygraph.ingest.layout.table_rows import write_table
-from polygraph.text.headings import FENCE
+from polygraph.ingest.layout.table_rows import MAX_SPACED_COLUMNS, SPACED_CELL, write_table
+from polygraph.text.sentences import FENCE
 
-_GAP = re.compile(r"\S(?:\s?\S)*")
-"""Text without a gap of two spaces."""
 _SENTENCES = re.compile(r"[.!?][\"'”’)]?  (?=[\"'“‘(]?[A-Z])")
 """The end of a sentence with two spaces behind it, as some people type."""
 _RULE = re.compile(r"[ \t]*[-=─━═]{2,}(?:[ \t]+[-=─━═]{2,})*[ \t]*$")
 _INDENTED_CODE = re.compile(r" {4}|\t")
 _MAX_LINE = 2_000
-_MAX_COLUMNS = 30
 _MAX_NAME = 40
 """Characters of the name of a column."""
 _MIN_RULE = 0.8
@@ -101,7 +98,7 @@ def _table(lines: Sequence[str], n: int, *, is_first: bool) -> _Found | None:
     if len(rule) <= _MAX_LINE and _RULE.match(rule):
         parts = [found.span() for found in re.finditer(r"\S+", rule)]
         if len(parts) > 1:
-            return _below_parted_rule(lines, n, parts) if len(parts) <= _MAX_COLUMNS else None
+            return _below_parted_rule(lines, n, parts) if len(parts) <= MAX_SPACED_COLUMNS else None
         (begin, end), width = parts[0], len(header.strip())
         return _aligned(lines, n, n + 2, is_ruled=True) if end - begin >= _MIN_RULE * width else None
     # Below other lines with columns, a line is a row of theirs.
@@ -176,14 +173,14 @@ def _aligned(lines: Sequence[str], n: int, first: int, *, is_ruled: bool) -> _Fo
     columns = _columns(header, body)
     cells = [[_cell(line, span) for span in columns] for line in [header, *body]]
     grid = [[text for text, _ in row] for row in cells]
-    if len(columns) > _MAX_COLUMNS or not _name_columns(grid[0]):
+    if len(columns) > MAX_SPACED_COLUMNS or not _name_columns(grid[0]):
         return None
     if any(_BEGINS_AS_VALUE.match(name) and not _YEAR.fullmatch(name) for name in grid[0]):
         return None  # a row, perhaps the last one of another table
     if any(sum(map(bool, row)) < 2 or any("|" in cell for cell in row) for row in grid[1:]):
         return None
     # What stands between the gaps of the header is the name of one column each.
-    if len([name for name in grid[0] if name]) != len(_GAP.findall(header)):
+    if len([name for name in grid[0] if name]) != len(SPACED_CELL.findall(header)):
         return None
     if not is_ruled and not (_is_exact(cells[1:]) and _is_clear(grid)):
         return None
@@ -194,9 +191,9 @@ def _columns(header: str, body: Sequence[str]) -> list[_Span]:
     """Return the columns between gaps of two characters or more that all lines leave; each but the first has a name."""
     used = [" "] * max(map(len, [header, *body]))
     for line in [header, *body]:
-        for found in _GAP.finditer(line):
+        for found in SPACED_CELL.finditer(line):
             used[found.start() : found.end()] = "x" * (found.end() - found.start())
-    spans = [found.span() for found in _GAP.finditer("".join(used))]
+    spans = [found.span() for found in SPACED_CELL.finditer("".join(used))]
     columns: list[_Span] = []
     for begin, end in spans:
         if columns and not header[begin:end].strip():

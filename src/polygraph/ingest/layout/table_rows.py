@@ -16,6 +16,9 @@ MAX_TABLE_CHARACTERS = 4_000_000
 MAX_COLUMNS = 200
 MAX_CELL = 1_000
 """Characters of a cell in a record; a table with longer ones is text only."""
+SPACED_CELL = re.compile(r"\S(?:\s?\S)*")
+"""A cell of a table whose columns are parted by two spaces or more."""
+MAX_SPACED_COLUMNS = 30
 _MAX_HEADER = 100
 """Characters of a cell that names a column, where the format does not say which row is the header."""
 _TITLE_ROWS = 5

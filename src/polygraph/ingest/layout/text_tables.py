@@ -4,9 +4,10 @@ import re
 
 from polygraph.ingest.content import LoadedTable
 from polygraph.ingest.layout.table_rows import make_table, row_line, write_table
-from polygraph.text.headings import FENCE
+from polygraph.text.sentences import FENCE
 
-_RULE = re.compile(r"[ \t]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+# Quantifiers are possessive, so that a long run of spaces is read once.
+_RULE = re.compile(r"(?:[ \t]{0,3}\|)?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _MARKUP = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|\*{1,3}|__|`|(?<!\w)_|_(?!\w)")
 _PAIR = re.compile(r"[ \t]{0,8}([^\W\d][\w .()/-]{0,40}?)[ \t]*(?:=[ \t]*|:[ \t]+)(\S.{0,300})$")

@@ -288,7 +288,7 @@ class _Flattened:
         elif isinstance(value, list):
             objects = [each for each in value if isinstance(each, dict)]
             if len(objects) == len(value) and _same_kind(objects):
-                self._table(objects, path, path[-1:])
+                self._table(objects, path)
             elif any(isinstance(each, dict | list) for each in value):
                 for each in value:
                     self.add(each, path)
@@ -307,7 +307,7 @@ class _Flattened:
             rows: list[dict[str, Json]] = [
                 {column: key, **each} for key, each in zip(value, objects, strict=True)
             ]
-            self._table(rows, path, path[-1:])
+            self._table(rows, path)
             return
         plain = {
             key: text
@@ -326,12 +326,10 @@ class _Flattened:
                 self._gap()
                 self.add(each, (*path, _key(key))[-_PATH_KEYS:])
 
-    def _table(
-        self, objects: Sequence[dict[str, Json]], path: tuple[str, ...], title: tuple[str, ...]
-    ) -> None:
+    def _table(self, objects: Sequence[dict[str, Json]], path: tuple[str, ...]) -> None:
         keys = list(dict.fromkeys(key for each in objects for key in each))
         rows = [[_scalar_text(each.get(key)) for key in keys] for each in objects]
-        lines, table = make_table(list(map(_key, keys)), rows, " ".join(title))
+        lines, table = make_table(list(map(_key, keys)), rows, " ".join(path[-1:]))
         self._gap()
         if path and lines:
             self.lines += [f"# {' / '.join(path)}", ""]

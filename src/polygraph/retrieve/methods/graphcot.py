@@ -95,7 +95,12 @@ class GraphCoT:
             run = _explore_without_model(question, index, models, tools)
         else:
             run = self._run(question, models, models.chat, tools)
-        packed = pack([Block(heading="", items=tuple(tools.shown))], max_tokens=self.max_tokens)
+        # The agent's answer cites the numbers that it was shown.
+        packed = pack(
+            [Block(heading="", items=tools.shown)],
+            max_tokens=self.max_tokens,
+            merge_copies=models.chat is None,
+        )
         trace = (
             Step(name="steps", value=run.steps),
             Step(name="calls", value=run.n_calls),

@@ -221,13 +221,14 @@ class GraphRAGLocal:
             new = index.relations(list(dict.fromkeys(r for state in states for r in state if r not in read)))
             read |= new
             costs |= {
-                r: count_tokens(line) + 3 for r, line in zip(new, texts.relations(new.values()), strict=True)
+                r: count_tokens(line) + HEAD_TOKENS
+                for r, line in zip(new, texts.relations(new.values()), strict=True)
             }
             texts.entities(more)
             spans = spans_of_rows(more, index)
             for i, (entity, state) in enumerate(zip(more, states, strict=True), n):
                 row = row_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts, spans)
-                entity_tokens += count_tokens(row.text) + 3
+                entity_tokens += count_tokens(row.text) + HEAD_TOKENS
                 picked = [r for r in state if r in read]
                 cost = entity_tokens + sum(costs[r] for r in picked)
                 if cost > budget and chosen:

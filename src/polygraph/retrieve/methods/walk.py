@@ -9,32 +9,34 @@ PageRank as in `graph.pagerank`; the steps and defaults were chosen by the measu
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polygraph.arrays import distinct
-from polygraph.extract.titles.find_titles import TextMention, find_known_names
+from polygraph.extract.titles.find_titles import TextMention
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, strongest_paths, walk
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models import Models
-from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.bridges import Bridge, bridges
 from polygraph.retrieve.clauses import MIN_STEMS, cover_clauses, split_clauses
+from polygraph.retrieve.name_hops import Floats, Numbers, best_hops, search_starts, vertex_labels
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks, rerank
+from polygraph.retrieve.walk_seeds import (
+    DIGITS,
+    Cosines,
+    match_passages,
+    match_weights,
+    mostly_titled,
+    normalize,
+    rarity_weights,
+    titles_in_question,
+)
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
-_DIGITS = 9
-"""Scores are rounded to this many digits, so that sums in another order give the same ranking."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,27 +51,6 @@ class _Ranked:
     """With the question; NaN for passages that were not rescored."""
     previous: Numbers
     """Row of the passage from which the best hop comes; -1 for none."""
-
-
-class Cosines:
-    """Cosines of passages with a question; each passage is compared once, however often it is ranked.
-
-    Args:
-        vector: the question, embedded like the chunks, shape ``(dimension,)``.
-        index: with `chunk_vectors`.
-    """
-
-    def __init__(self, vector: Vectors, index: Snapshot) -> None:
-        self._vector, self._index = vector, index
-        self._known: dict[int, float] = {}
-
-    def of(self, chunks: Sequence[int]) -> list[float]:
-        """Return the cosines of some passages, by row, in the order asked for."""
-        missing = [n for n in chunks if n not in self._known]
-        if missing:
-            found = self._index.chunk_similarities(self._vector, missing)
-            self._known.update(zip(missing, found.tolist(), strict=True))
-        return [self._known[n] for n in chunks]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +121,7 @@ class NameWalk:
         words = index.search_words(question, self.depth)
         dense = index.search_chunks(vector, self.depth)
         seeds = match_passages(words, dense, cosines, self.word_weight)[: self.seeds + 1]
-        start = _normalize([*_rarity_weights(named, self.name_weight), *match_weights(seeds, self.sharpness)])
+        start = normalize([*rarity_weights(named, self.name_weight), *match_weights(seeds, self.sharpness)])
         trace = [
             Step(name="names", value=[[name.text, n] for name, _, n in named]),
             Step(name="words", value=hits_as_json(words[: self.k], index)),
@@ -150,7 +131,7 @@ class NameWalk:
         clauses = split_clauses(question, min_stems=self.clause_stems) if self.clause_stems else []
         hits: list[Hit] = []
         why: list[str] = []
-        if len(clauses) > 1 and not named and not _mostly_titled([hit.n for hit in seeds], graph):
+        if len(clauses) > 1 and not named and not mostly_titled([hit.n for hit in seeds], graph):
             # No title leads from one passage to the next, so each clause has to find its own.
             hits, why = self._by_clauses([*clauses, question], dense, cosines, index)
             trace.append(Step(name="clauses", value=list(clauses)))
@@ -183,7 +164,7 @@ class NameWalk:
                 trace.append(Step(name="first", value=hits_as_json([_hit(ranked, i) for i in starts], index)))
                 ranked = self._rescore(mixed, cosines, graph)
             hits = [_hit(ranked, i) for i in range(len(ranked.chunks))]
-            by_mass = [Hit(v, round(s, _DIGITS)) for v, s in mixed.top(self.k, last=graph.n_chunks)]
+            by_mass = [Hit(v, round(s, DIGITS)) for v, s in mixed.top(self.k, last=graph.n_chunks)]
             trace += [
                 Step(
                     name="second",
@@ -296,7 +277,7 @@ class NameWalk:
             # Relative to the best, so that no score exceeds its mass.
             scores[:n] *= np.exp(self.relevance * (similarity - similarity.max()))
             previous[:n] = np.where(positions >= 0, chunks[positions], -1)
-            order[:n] = np.lexsort((chunks[:n], -np.round(scores[:n], _DIGITS)))
+            order[:n] = np.lexsort((chunks[:n], -np.round(scores[:n], DIGITS)))
             scores[n:] = np.minimum(scores[n:], scores[:n].min())
         return _Ranked(chunks[order], scores[order], mass[order], cosines[order], previous[order])
 
@@ -317,7 +298,7 @@ class NameWalk:
         previous = [int(ranked.previous[positions[c]]) for c in chunks]
         own = self.own_share * (1.0 - math.fsum(weight for weight, _ in second.values()))
         asked = {vertex: name.text for name, vertex, _ in named}
-        labels = _labels([*routes, [c for c in previous if c >= 0]], asked, index)
+        labels = vertex_labels([*routes, [c for c in previous if c >= 0]], asked, index)
         texts = []
         for c, route, before in zip(chunks, routes, previous, strict=True):
             i = positions[c]
@@ -338,99 +319,6 @@ class NameWalk:
         return texts
 
 
-# --- seeds ----------------------------------------------------------------------------------------------
-
-
-def titles_in_question(question: str, graph: TitleGraph) -> list[tuple[TextMention, int, int]]:
-    """Find the document titles in a question, each with its vertex and its number of passages.
-
-    Names that title no document are left out: the passages that mention them already match by words and vectors.
-    """
-    names = find_known_names(question, lambda keys: graph.numbers(keys) >= 0)
-    numbers = graph.numbers(np.array([name.key for name in names], dtype=np.uint64))
-    counts, vertices = graph.n_passages(numbers).tolist(), numbers + graph.n_chunks
-    is_title = Network((EdgeKind(graph.titles),)).degrees(vertices) > 0
-    found = zip(names, vertices.tolist(), counts, strict=True)
-    return [name for name, titled in zip(found, is_title.tolist(), strict=True) if titled]
-
-
-def search_starts(chunks: Numbers, titles: Sequence[int], graph: TitleGraph, most: int) -> list[int]:
-    """Choose passages from which to search on.
-
-    A question that names two things by their titles asks for what both lead to. A search from one of them alone would
-    put what it finds before what the other leads to.
-
-    Args:
-        chunks: rows of passages, best first, at least one.
-        titles: vertices of the titles in the question.
-        graph: which passages a title has.
-        most: number of passages to choose at most, at least 1.
-
-    Returns:
-        Positions in `chunks`: the first passage, then for each title without a chosen passage its first one, in order
-        of the ranking.
-    """
-    starts = [0]
-    owners, rows, _ = Network((EdgeKind(graph.titles),)).edges_at(np.array(titles, dtype=np.int64))
-    titled = [set(rows[owners == i].tolist()) for i in range(len(titles))]
-    for position, row in enumerate(chunks.tolist()):
-        titled = [passages for passages in titled if int(chunks[starts[-1]]) not in passages]
-        if len(starts) >= most or not titled:
-            break
-        if any(row in passages for passages in titled):
-            starts.append(position)
-    return starts
-
-
-def _mostly_titled(chunks: Sequence[int], graph: TitleGraph) -> bool:
-    """Tell whether at least half of some passages are of documents with a title."""
-    degrees = Network((EdgeKind(graph.titles),)).degrees(np.array(chunks, dtype=np.int64))
-    return 2 * int((degrees > 0).sum()) >= len(chunks)
-
-
-def match_passages(
-    words: Sequence[Hit], dense: Sequence[Hit], cosines: Cosines, word_weight: float
-) -> list[Hit]:
-    """Rank passages by cosine plus `word_weight` per point of BM25; passages not in `words` have no points.
-
-    A weighted sum rather than a fusion of ranks: points of BM25 add up over words, so they say much about a match with
-    a long question and little with a short one, which ranks lose.
-    """
-    points = {hit.n: hit.score for hit in words}
-    ns = sorted(points.keys() | {hit.n for hit in dense})
-    hits = [
-        Hit(n, round(c + word_weight * points.get(n, 0.0), _DIGITS))
-        for n, c in zip(ns, cosines.of(ns), strict=True)
-    ]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.n))
-
-
-def match_weights(hits: Sequence[Hit], sharpness: float) -> list[tuple[int, float]]:
-    """Divide a weight of 1 among passages, best first.
-
-    Each gets a share in proportion to ``exp(sharpness * (score - lowest score)) - 1``.
-    """
-    if not hits:
-        return []
-    # Relative to the best, so that no exponential overflows.
-    raised = [math.exp(sharpness * (hit.score - hits[0].score)) for hit in hits]
-    above = [value - raised[-1] for value in raised]
-    total = math.fsum(above)
-    return [(h.n, a / total if total > 0 else 1.0 / len(hits)) for h, a in zip(hits, above, strict=True)]
-
-
-def _rarity_weights(named: Sequence[tuple[TextMention, int, int]], total: float) -> list[tuple[int, float]]:
-    """Divide a weight among names in inverse proportion to the number of their passages."""
-    shares = [1.0 / n for _, _, n in named]
-    return [(vertex, total * s / sum(shares)) for (_, vertex, _), s in zip(named, shares, strict=True)]
-
-
-def _normalize(weights: Sequence[tuple[int, float]]) -> dict[int, float]:
-    """Scale weights to a sum of 1 and drop those of zero, in the order given."""
-    total = math.fsum(weight for _, weight in weights)
-    return {vertex: weight / total for vertex, weight in weights if weight > 0}
-
-
 def mix_with_start(walked: Walk, start: Mapping[int, float], share: float) -> Walk:
     """Mix the scores of a walk with the weights of its start, where both sum to 1."""
     own = np.array([start.get(v, 0.0) for v in walked.vertices.tolist()])
@@ -448,83 +336,4 @@ def mix_in(walked: Walk, weights: Mapping[int, float]) -> Walk:
 
 
 def _hit(ranked: _Ranked, i: int) -> Hit:
-    return Hit(int(ranked.chunks[i]), round(float(ranked.scores[i]), _DIGITS))
-
-
-# --- hops -----------------------------------------------------------------------------------------------
-
-
-def best_hops(
-    chunks: Numbers, cosines: Floats, graph: TitleGraph, *, first: int = 20, common: int = 20
-) -> tuple[Floats, Numbers]:
-    """Find the best hop that ends at each passage; a hop scores the sum of the cosines of its two passages.
-
-    Args:
-        chunks: rows of passages, most likely first, shape ``(n,)``.
-        cosines: their cosines with the question, shape ``(n,)``.
-        graph: names that connect passages.
-        first: number of passages at which a hop may start.
-        common: a name in more passages than this leads only to the document it titles.
-
-    Returns:
-        The score of each passage's best hop, or the lowest score of all hops for a passage without one; and the
-        position of the passage at which that hop starts, the first of equals, -1 for none.
-    """
-    best, previous = np.full(len(chunks), -np.inf), np.full(len(chunks), -1, dtype=np.int64)
-    for p, others in _hops(chunks, graph, first, common):
-        better = others[cosines[p] + cosines[others] > best[others]]
-        best[better], previous[better] = cosines[p] + cosines[better], p
-    linked = previous >= 0
-    lowest = float(best[linked].min()) if linked.any() else 0.0
-    return np.where(linked, best, lowest), previous
-
-
-def _hops(chunks: Numbers, graph: TitleGraph, first: int, common: int) -> Iterator[tuple[int, Numbers]]:
-    """Yield the position of each starting passage with the positions its names lead to."""
-    titled = _names_at(chunks, Network((EdgeKind(graph.titles),)), graph)
-    mentioned = _names_at(chunks, Network((EdgeKind(graph.links), EdgeKind(graph.shared))), graph)
-    # Only the names of starting passages can lead anywhere.
-    names = distinct(np.concatenate([some[owners < first] for owners, some in (titled, mentioned)]))
-    lead_to_mentions = names[graph.n_passages(names) <= common]
-    positions_of: dict[int, set[int]] = {}
-    for (owners, some), leading in ((titled, names), (mentioned, lead_to_mentions)):
-        kept = np.isin(some, leading)
-        for position, name in zip(owners[kept].tolist(), some[kept].tolist(), strict=True):
-            positions_of.setdefault(name, set()).add(position)
-    reached: dict[int, set[int]] = {}
-    for owners, some in (titled, mentioned):
-        starts = owners < first
-        for position, name in zip(owners[starts].tolist(), some[starts].tolist(), strict=True):
-            reached.setdefault(position, set()).update(positions_of.get(name, ()))
-    for p in sorted(reached):
-        others = reached[p] - {p}
-        if others:
-            yield p, np.array(sorted(others), dtype=np.int64)
-
-
-def _names_at(chunks: Numbers, network: Network, graph: TitleGraph) -> tuple[Numbers, Numbers]:
-    """Return the names at some passages, as positions of the passages and numbers of the names."""
-    owners, others, _ = network.edges_at(chunks)
-    return owners, others - graph.n_chunks
-
-
-# --- labels ---------------------------------------------------------------------------------------------
-
-
-def _labels(routes: Sequence[Sequence[int]], asked: dict[int, str], index: Snapshot) -> dict[int, str]:
-    """Label vertices: passages by id, names as written in the question, in a title or in a passage next to them."""
-    graph = index.names
-    vertices = sorted({v for route in routes for v in route})
-    rows = [v for v in vertices if v < graph.n_chunks]
-    chunks = dict(zip(rows, index.chunks(rows), strict=True))
-    labels = {v: chunk.id for v, chunk in chunks.items()} | asked
-    titles = index.titles([chunk.document for chunk in chunks.values()])
-    for route in routes:
-        for v, neighbour in [*pairwise(route), *pairwise(route[::-1])]:
-            if v not in labels and (chunk := chunks.get(neighbour)) is not None:
-                is_this_name = graph.keys[[v - graph.n_chunks]].__eq__
-                # The title first: it is much shorter, and usually it is the name.
-                for text in (titles.get(chunk.document, ""), chunk.text):
-                    if v not in labels and (written := find_known_names(text, is_this_name)):
-                        labels[v] = written[0].text
-    return {v: labels.get(v, "a name") for v in vertices}
+    return Hit(int(ranked.chunks[i]), round(float(ranked.scores[i]), DIGITS))

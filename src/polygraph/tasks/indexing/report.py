@@ -16,6 +16,7 @@ from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import printable
+from polygraph.text.prose import shorten
 
 MAX_FINDINGS = 20
 """Taken from a reply; the prompt asks for at most 10."""
@@ -201,8 +202,7 @@ def _plain(value: Json, max_characters: int) -> str:
         value = " ".join(item for item in value if isinstance(item, str))
     if not isinstance(value, str):
         return ""
-    text = " ".join(printable(value).split())
-    return text if len(text) <= max_characters else text[:max_characters].rsplit(" ", 1)[0] + " …"
+    return shorten(" ".join(printable(value).split()), max_characters)
 
 
 def _rating(value: Json) -> float | None:

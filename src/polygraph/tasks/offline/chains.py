@@ -45,9 +45,8 @@ def chain_sentences(
 
     A sentence that names the title of another passage comes before a sentence of that passage; before a chosen one,
     only if it holds a word of the question that the chosen one and its context do not, or if that one holds a pronoun
-    that may stand for its title. Where no title links,
-    a name in few documents does, but only if both sentences together answer better than the better one alone. What the
-    question names itself links nothing.
+    that may stand for its title. Where no title links, a name in few documents does, but only if both sentences
+    together answer better than the better one alone. What the question names itself links nothing.
 
     Args:
         question: any text.

@@ -4,12 +4,6 @@ import re
 
 from polygraph.text.words import STOP_WORDS, stem, words
 
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words between the spaces of a text."""
-    return frozenset(text.split())
-
-
 TOKEN = re.compile(r"[^\W_]+(?:[-‐\u2011'’][^\W_]+|(?<=\d)[.,](?=\d)[^\W_]+)*")
 """A word with its apostrophes, a compound, a code or a number."""
 _HYPHEN = re.compile(r"[-‐\u2011]")

@@ -45,7 +45,9 @@ _SUMMARY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _AND_ASKS = re.compile(
-    r",?\s+(?:and|und)\s+(?=(?:what|who|whom|whose|when|where|which|why|how|was|wer|wo|wann|wie|welche[mnrs]?|warum)\b)",
+    # It begins where a run of white space does, so that a long run is read once.
+    r"(?:,|(?<!\s))\s++(?:and|und)\s++"
+    r"(?=(?:what|who|whom|whose|when|where|which|why|how|was|wer|wo|wann|wie|welche[mnrs]?|warum)\b)",
     re.IGNORECASE,
 )
 _MIN_QUESTION = 3

@@ -11,21 +11,25 @@ from polygraph.tasks.offline.sentences import Candidate
 from polygraph.text.quantities import is_time
 from polygraph.text.words import content_stems
 
-_NOW = r"(?:,?\s+(?:now|today|nowadays|currently|at present|at the moment|these days))?"
+# Quantifiers of white space are possessive, so that long runs of it are read in linear time.
+_END = (
+    r"(?:,?\s++(?:now|today|nowadays|currently|at present|at the moment|these days))?"
+    r"\s*+\?*+\s*+$"
+)
 _ASKS = re.compile(
-    r"\W*who(?:['’]s|\s+(?:is|was|are|were))\s+(?:currently\s+)?"
-    r"(?:(?:the|our|your|a|an)\s+|(?P<whose>(?:the\s+)?\w[\w\s-]{0,40}?)['’]s\s+)?"
-    r"(?P<role>[a-z][\w-]*(?:\s+[a-z][\w-]*){0,3}?)"
-    r"(?:\s+(?P<rest>(?:of|for|in|at|on|by|under|during|since|responsible)\s.{1,120}?))?"
-    rf"{_NOW}\s*\?*\s*$",
+    r"\W*+who(?:['’]s|\s++(?:is|was|are|were))\s++(?:currently\s++)?"
+    r"(?:(?:the|our|your|a|an)\s++|(?P<whose>(?:the\s++)?\w[\w\s-]{0,40}?)['’]s\s++)?"
+    r"(?P<role>[a-z][\w-]*(?:\s++[a-z][\w-]*){0,3}?)"
+    r"(?:\s++(?P<rest>(?:of|for|in|at|on|by|under|during|since|responsible)\s.{1,120}?))?"
+    rf"{_END}",
     re.IGNORECASE,
 )
 _ASKS_FOR_TASK = re.compile(
-    r"\W*who(?:\s+(?:currently|usually|normally))?(?:"
-    r"(?:['’]s|\s+(?:is|was|are|were))\s+(?:currently\s+)?(?:in charge of|responsible for|looking after|"
-    r"(?:the|our|your)\s+(?:person\s+)?(?:contact|responsible)\s+(?:person\s+)?for)"
-    r"|\s+(?:runs|manages|leads|heads|handles|oversees|organi[sz]es|coordinates|deals with|looks after|takes care of)"
-    rf")\s+(?P<task>.{{2,120}}?){_NOW}\s*\?*\s*$",
+    r"\W*+who(?:\s++(?:currently|usually|normally))?(?:"
+    r"(?:['’]s|\s++(?:is|was|are|were))\s++(?:currently\s++)?(?:in charge of|responsible for|looking after|"
+    r"(?:the|our|your)\s++(?:person\s++)?(?:contact|responsible)\s++(?:person\s++)?for)"
+    r"|\s++(?:runs|manages|leads|heads|handles|oversees|organi[sz]es|coordinates|deals with|looks after|takes care of)"
+    rf")\s++(?P<task>.{{2,120}}?){_END}",
     re.IGNORECASE,
 )
 _TASK = re.compile(

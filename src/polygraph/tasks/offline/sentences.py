@@ -3,8 +3,10 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import filterfalse, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +50,8 @@ _CODE = re.compile(r"\d.*[^\W\d]|[^\W\d].*\d")
 """A letter and a digit."""
 _HEAD = 300
 """Characters of a document that can say what all of it is about."""
+_MAX_NAMES = 100
+"""Names of a question that are looked for: a mail that is pasted as a question has hundreds."""
 _WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
 
 
@@ -192,18 +196,25 @@ def _is_question(text: str) -> bool:
 def names_in(question: str, text: str) -> list[str]:
     """Return the names and versions in a question that stand in a text word for word, but for times.
 
+    Of a question with more than a hundred, the first hundred are looked for.
+
     >>> names_in("What did Ruiz find in trial T-31?", "Trial T-31"), names_in("What of T-31?", "Trial T-32, no. 31")
     (['T-31'], [])
     >>> names_in("What is new in 4.3?", "Release 4.3."), names_in("What is new in 4.3?", "Release 4.3.1")
     (['4.3'], [])
     """
+    return [name for name, stands_in in _name_patterns(question) if stands_in(text)]
+
+
+# The names of a question are looked for in every sentence.
+@lru_cache(maxsize=16)
+def _name_patterns(question: str) -> tuple[tuple[str, Callable[[str], re.Match[str] | None]], ...]:
+    """Return the names and versions in a question, but for times, each with a search for it as a whole."""
     names = dict.fromkeys([*question_names(question), *_VERSION.findall(question)])
-    return [
-        name
-        for name in names
-        if not is_time(name)
-        and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text, re.IGNORECASE)
-    ]
+    return tuple(
+        (name, re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", re.IGNORECASE).search)
+        for name in islice(filterfalse(is_time, names), _MAX_NAMES)
+    )
 
 
 def below_names(

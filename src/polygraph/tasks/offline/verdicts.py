@@ -16,12 +16,11 @@ from polygraph.tasks.offline.clauses import (
     has_digit,
     is_statement,
     terms,
-    word_set,
 )
 from polygraph.tasks.offline.sentences import ROW, Candidate, QuotedSentence
 from polygraph.tasks.offline.yes_no import YES_NO, yes_or_no
 from polygraph.text.quantities import Date, Quantity, dates, quantities
-from polygraph.text.words import stem, words
+from polygraph.text.words import stem, word_set, words
 
 MIN_SHARE = 0.75
 """Share of the words of an event that the clause with its date holds."""
@@ -43,13 +42,14 @@ _DIMENSION = {
     "money": word_set("expensive cheaper"),
 }
 """Comparatives that ask for quantities of one dimension."""
+# Quantifiers of white space are possessive, so that long runs of it are read in linear time.
 _CHOICE = re.compile(
-    r"[,:]\s*(?:the\s+)?(?P<a>[^,:?]{2,80}?),?\s+or\s+(?:the\s+)?(?P<b>[^,:?]{2,80}?)\s*\?*\s*$",
+    r"[,:]\s*+(?:the\s++)?(?P<a>[^,:?]{1,80}?),?\s++or\s++(?:the\s++)?(?P<b>[^,:?]{2,80}?)\s*+\?*+\s*+$",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
-    r"\W*(?:was|were|did|is|do|does)\s+(?P<a>.{3,120}?)\s+(?:before or after|earlier or later than)\s+"
-    r"(?P<b>.{3,120}?)\s*\?*\s*$",
+    r"\W*+(?:was|were|did|is|do|does)\s++(?P<a>.{3,120}?)\s++(?:before or after|earlier or later than)\s++"
+    r"(?P<b>.{3,120}?)\s*+\?*+\s*+$",
     re.IGNORECASE,
 )
 

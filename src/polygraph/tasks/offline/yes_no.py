@@ -17,13 +17,12 @@ from polygraph.tasks.offline.clauses import (
     has_digit,
     is_statement,
     terms,
-    word_set,
 )
 from polygraph.tasks.offline.sentences import ROW, Candidate, QuotedSentence
 from polygraph.text.language import detect_language
 from polygraph.text.quantities import NUMBER_WORDS
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.words import question_names, stem, words
+from polygraph.text.words import question_names, stem, word_set, words
 
 YES_NO = re.compile(
     r"\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|should|will|would)\b(?!\s+(?:who|what|which))",

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from polygraph.records import Report
 from polygraph.text.words import content_stems
 
-_CITATIONS = re.compile(r"((?:\[\s{0,3}\d{1,4}(?:\s{0,3}[,;]\s{0,3}\d{1,4}){0,40}\s{0,3}\][ \t]?)+)")
+CITATION = r"\[\s*+\d{1,4}(?:\s*+[,;]\s*+\d{1,4})*+\s*+\]"
+"""Pattern of a citation such as ``[2]`` or ``[1, 4]``; it takes linear time on any text."""
+_CITATIONS = re.compile(rf"(?:{CITATION}[ \t]?)+")
 _NUMBER = re.compile(r"\d{1,4}")
 _UNCITED_SOURCES = 5
 """Items that a text without citations is attributed to."""
@@ -22,9 +24,18 @@ def strip_citations(text: str, n_items: int) -> tuple[str, tuple[int, ...]]:
     >>> strip_citations("The lamp was dark [2]. Nobody paid [3][9].", 3)
     ('The lamp was dark. Nobody paid.', (2, 3))
     """
-    cited = (int(n) for group in _CITATIONS.findall(text) for n in _NUMBER.findall(group))
+    cited = (n for group in _CITATIONS.findall(text) for n in cited_numbers(group))
     plain = _SPACE_BEFORE_STOP.sub("", _CITATIONS.sub("", text))
     return plain.strip(), tuple(dict.fromkeys(n for n in cited if 1 <= n <= n_items))
+
+
+def cited_numbers(citations: str) -> tuple[int, ...]:
+    """Return the distinct numbers in some citations, in their order.
+
+    >>> cited_numbers("[2, 1][2]")
+    (2, 1)
+    """
+    return tuple(dict.fromkeys(map(int, _NUMBER.findall(citations))))
 
 
 def find_sources(text: str, items: Sequence[str]) -> tuple[str, tuple[int, ...]]:

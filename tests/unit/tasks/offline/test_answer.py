@@ -1,13 +1,16 @@
 """Extractive answers: which sentences are chosen, and when an answer is refused."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from polygraph.records import Chunk
-from polygraph.tasks.offline.answer import answer_with_sentences, kind_gain
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.asked_kind import kind_gain
 from polygraph.tasks.offline.contact_details import asked_contact_detail
+from polygraph.tasks.offline.question_scope import split_questions
 from polygraph.tasks.offline.sentences import Passage, below_names, candidate_sentences
 from polygraph.testing import hashed_models
 
@@ -165,6 +168,26 @@ def test_endless_texts_and_questions_are_answered_in_bounded_size():
     found = chosen("Who built the light? " * 500, "light granite " * 20_000, LIGHT)
     assert all(len(s.text) <= 2_000 for s in found.sentences)
     assert len(found.sentences) <= 5
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        f"Which is older, {' ' * 19_000}the lamp or the tower?",
+        f"Was the lamp{' ' * 19_000}lit before or after the tower?",
+        f"Who is the keeper of the lamp{' ' * 19_000}x",
+        f"Who looks after the lamp{' ' * 19_000}x",
+        f"Who lit the lamp{' ' * 19_000}and where is it?",
+        f"Who is {' '.join(f'Ruiz{n}' for n in range(2_000))}?",
+    ],
+    ids=lambda question: " ".join(question.split())[:20],
+)
+def test_a_long_question_is_answered_in_linear_time(question):
+    texts = [" ".join(f"Ana Ruiz{n} lit lamp {k} of the tower." for k in range(20)) for n in range(10)]
+    begin = time.process_time()
+    chosen(question, *texts)
+    split_questions(question)
+    assert time.process_time() - begin < 5  # a quadratic search takes minutes
 
 
 def test_sentences_end_by_the_rules_of_the_documents_language():

@@ -77,7 +77,6 @@ class Row:
     key: str
     """Id of the entity, or the normalized text; rows with the same key are the same thing."""
     name: str
-    score: float = 0.0
     texts: tuple[str, ...] = ()
     """Texts about it from the evidence, best first."""
     facts: tuple[int, ...] = ()
@@ -203,7 +202,6 @@ def _merge(a: Row, b: Row) -> Row:
     return Row(
         key=a.key,
         name=a.name,
-        score=max(a.score, b.score),
         texts=tuple(dict.fromkeys((*a.texts, *b.texts))),
         facts=tuple(dict.fromkeys((*a.facts, *b.facts))),
         chunks=tuple(dict.fromkeys((*a.chunks, *b.chunks))),

@@ -196,7 +196,6 @@ class StepRetrieval:
                 Row(
                     key=entity.id,
                     name=entity.name,
-                    score=max(f.score for f in facts_of[n]),
                     texts=tuple(dict.fromkeys((*texts[n], *mentions))),
                     facts=tuple(f.n for f in facts_of[n]),
                     chunks=tuple(chunks),

@@ -10,6 +10,7 @@ from polygraph.tasks.answers.table_answer.question import Condition, Reading, co
 from polygraph.tasks.answers.table_answer.units import UNIT_NOTE
 from polygraph.tasks.answers.table_answer.view import TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS, root
+from polygraph.text.words import word_set
 
 _AMOUNT = r"(?P<x>[£$€]?\s?\d[\d,.]*(?:\s?(?:%|°?[^\W\d_]{1,8}))?)"
 _MORE = "more|greater|higher|larger|heavier|longer|hotter|warmer|older|taller|deeper|faster"
@@ -22,17 +23,18 @@ _BOUND = re.compile(
     r"(?P<le_after>less|fewer|below|under|lower|shorter))\b",
     re.IGNORECASE,
 )
-MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+MONTHS = word_set("january february march april may june july august september october november december")
+_MONTH = "|".join(sorted(MONTHS))
 _DAY = (
-    rf"(?:\d{{4}}-\d{{2}}(?:-\d{{2}})?|\d{{1,2}}\.? (?:{MONTHS}) \d{{4}}|"
-    rf"(?:{MONTHS})(?: \d{{1,2}},?)? \d{{4}}|\d{{4}})"
+    rf"(?:\d{{4}}-\d{{2}}(?:-\d{{2}})?|\d{{1,2}}\.? (?:{_MONTH}) \d{{4}}|"
+    rf"(?:{_MONTH})(?: \d{{1,2}},?)? \d{{4}}|\d{{4}})"
 )
 _WHEN = re.compile(
     rf"\b(?:between (?P<from>{_DAY}) and (?P<to>{_DAY})|(?:since|before) the (?:start|beginning) of (?P<start>{_DAY})|"
     rf"(?P<how>before|after|since|until|in|on|during) (?P<day>{_DAY}))(?![\w-])",
     re.IGNORECASE,
 )
-_IN_MONTH = re.compile(rf"\b(?:in|during) (?P<month>{MONTHS})\b(?! ?\d)", re.IGNORECASE)
+_IN_MONTH = re.compile(rf"\b(?:in|during) (?P<month>{_MONTH})\b(?! ?\d)", re.IGNORECASE)
 _OUT_OF_STOCK = re.compile(r"\b(?:out of stock|sold out)\b", re.IGNORECASE)
 _STOCK = frozenset(map(root, ("stock", "inventory")))
 _QUANTITY = root("quantity")
@@ -119,7 +121,6 @@ def _find_months(reading: Reading, table: TableView, free: list[bool]) -> None:
     """Add the months without a year that stand in one year of the table only."""
     for match in _IN_MONTH.finditer(reading.question):
         at = covered(reading.tokens, match.start(), match.end())
-        month = MONTHS.split("|").index(match["month"].lower()) + 1
         days = [
             date.fromordinal(int(value.value))
             for column in table.columns
@@ -127,7 +128,10 @@ def _find_months(reading: Reading, table: TableView, free: list[bool]) -> None:
             for value in column.values
             if value is not None
         ]
-        years = {day.year for day in days if day.month == month}
+        in_any_year = parse_days(f"{match['month']} 2000")
+        years = {
+            d.year for d in days if in_any_year and d.month == date.fromordinal(int(in_any_year[0])).month
+        }
         if len(years) != 1 or not all(free[n] for n in at):
             continue
         span = parse_days(f"{match['month']} {years.pop()}")

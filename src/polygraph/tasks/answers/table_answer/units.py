@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from polygraph.tasks.answers.table_answer.cells import Column
-from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS, word_set
+from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS
+from polygraph.text.words import word_set
 
 UNIT_NOTE = re.compile(r"[(\[]([^)\]]*)[)\]]")
 """A note beside the name of a column, which mostly holds a unit."""

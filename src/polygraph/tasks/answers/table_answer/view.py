@@ -22,8 +22,8 @@ from polygraph.tasks.answers.table_answer.words import (
     YES,
     root,
     singular,
-    word_set,
 )
+from polygraph.text.words import word_set
 
 _NAMES = frozenset({"name", "title"})
 """Columns by which people call a row."""

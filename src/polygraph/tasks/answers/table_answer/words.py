@@ -3,13 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from polygraph.text.words import stem
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(text.split())
-
+from polygraph.text.words import stem, word_set
 
 OPERATORS: Mapping[str, str] = {
     phrase: name

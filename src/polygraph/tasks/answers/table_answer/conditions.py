@@ -118,25 +118,17 @@ def _find_dates(reading: Reading, free: list[bool]) -> None:
 
 
 def _find_months(reading: Reading, table: TableView, free: list[bool]) -> None:
-    """Add the months without a year that stand in one year of the table only."""
+    """Add the months without a year, if the table has days of that month in one year only: ``in March``."""
+    days = [
+        v.value for column in table.columns if column.kind == "date" for v in column.values if v is not None
+    ]
+    years = sorted({date.fromordinal(int(day)).year for day in days})
     for match in _IN_MONTH.finditer(reading.question):
         at = covered(reading.tokens, match.start(), match.end())
-        days = [
-            date.fromordinal(int(value.value))
-            for column in table.columns
-            if column.kind == "date"
-            for value in column.values
-            if value is not None
-        ]
-        in_any_year = parse_days(f"{match['month']} 2000")
-        years = {
-            d.year for d in days if in_any_year and d.month == date.fromordinal(int(in_any_year[0])).month
-        }
-        if len(years) != 1 or not all(free[n] for n in at):
-            continue
-        span = parse_days(f"{match['month']} {years.pop()}")
-        if span is not None:
-            reading.conditions.append(Condition(at[0], span[0], span[1], True, "", match[0]))
+        months = [span for year in years if (span := parse_days(f"{match['month']} {year}")) is not None]
+        months = [(first, last) for first, last in months if any(first <= day <= last for day in days)]
+        if len(months) == 1 and all(free[n] for n in at):
+            reading.conditions.append(Condition(at[0], *months[0], True, "", match[0]))
             for n in at:
                 free[n] = False
 

@@ -31,7 +31,7 @@ class BuildReport:
     built: dict[str, float] = field(default_factory=dict)
     """Seconds by layer, for the layers that were built; the others were up to date."""
     counts: dict[str, int] = field(default_factory=dict)
-    """Documents, chunks, windows by state, entities, relations, communities, reports, lost relations."""
+    """Documents, chunks, windows by state, entities, relations, communities, reports, relations left out."""
     lost_relations: list[dict[str, Any]] = field(default_factory=list)
     """The first relations that were extracted and are not in the graph, with the reason; see `lost_relations`."""
     notes: list[str] = field(default_factory=list)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polygraph.graph.csr import Graph
-from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
+from polygraph.graph.pagerank import EdgeKind, Network, Walk
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.retrieve.methods.walk import (
     Cosines,
@@ -22,6 +22,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
+from tests.power_iteration import pagerank
 
 TEXTS = {
     "1.txt": ("Lantern Street", "Lantern Street is a film of 1931, directed by Mara Quill."),

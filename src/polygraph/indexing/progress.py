@@ -1,5 +1,6 @@
 """Progress of long work, and the report of a build."""
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,6 +17,21 @@ class Progress(Protocol):
 
 def no_progress(stage: str, done: int, total: int) -> None:
     """Ignore progress."""
+
+
+class SharedCounter:
+    """Reports the progress of a stage whose items several threads finish: one call at a time, and never backwards."""
+
+    def __init__(self, progress: Progress, stage: str, done: int, total: int) -> None:
+        self._progress, self._stage = progress, stage
+        self._done, self._total = done, total
+        self._lock = threading.Lock()
+
+    def add_one(self) -> None:
+        """Count one more item; callable from any thread."""
+        with self._lock:
+            self._done += 1
+            self._progress(self._stage, self._done, self._total)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from polygraph.evaluate.runs.made_with import Describe, describe_answerer, diffe
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.indexing.progress import Progress, SharedCounter
 from polygraph.models import Models
-from polygraph.models.calls import about_question
+from polygraph.models.reply_cache import about_question
 from polygraph.models.sampling import sampled
 from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Answer, AnswerForm

@@ -21,7 +21,8 @@ from polygraph.evaluate.runs.answer_steps import run_number, today
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.indexing.progress import Progress, SharedCounter
 from polygraph.models import ChatModel, Models
-from polygraph.models.calls import Calls, about_question
+from polygraph.models.calls import Calls
+from polygraph.models.reply_cache import about_question
 from polygraph.models.sampling import sampled
 from polygraph.tasks.answers.answer import NO_ANSWER, lengthen_answer, write_answer
 

@@ -21,9 +21,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from polygraph.models.calls import request_key
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.models.providers.scripted_server import ScriptedServer, ServedCall
+from polygraph.models.reply_cache import request_key
 from polygraph.testing import scripted_chat
 
 CONCURRENCY = 4

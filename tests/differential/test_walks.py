@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from polygraph.graph.csr import Graph
-from polygraph.graph.pagerank import EdgeKind, Network, pagerank, walk
+from polygraph.graph.pagerank import EdgeKind, Network, walk
+from tests.power_iteration import pagerank
 
 
 def theirs(graph, start, damping, weight):

@@ -67,9 +67,9 @@ def _embedders(settings: Settings) -> list[Check]:
 
     try:
         models = open_models(settings.model_copy(update={"offline": True}), None)
-        vectors = models.embedder.embed(["a harbour", "a port", "a theorem"], "document")
+        with models.calls:
+            vectors = models.embedder.embed(["a harbour", "a port", "a theorem"], "document")
         near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
-        models.calls.close()
     except PolygraphError as error:
         return [Check("embedder", False, str(error))]
     finding = (
@@ -108,9 +108,8 @@ def _chat(settings: Settings) -> Check:
         if models.chat is None:
             return Check("chat model", None, "disabled by the setting `offline`")
         request = ChatRequest(messages=(Message("user", "Reply with the word ready."),), max_output_tokens=16)
-        with models.calls.meter() as meter:
+        with models.calls, models.calls.meter() as meter:
             models.calls.ask(models.chat, request, str, stage="doctor")
-        models.calls.close()
     except PolygraphError as error:
         return Check("chat model", False, str(error))
     return Check("chat model", True, f"{models.chat.name} answers in {meter.usage.seconds:.1f} s")

@@ -8,6 +8,7 @@ import typer
 
 from polygraph.cli.open_index import open_index, open_without_models
 from polygraph.cli.options import IndexOption, JsonOption, WaitOption
+from polygraph.errors import quoted
 
 if TYPE_CHECKING:
     from polygraph.extract.resolution.records import Merge, PairDecision
@@ -193,7 +194,7 @@ def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
 @entities_app.command()
 def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOption = False) -> None:
-    """List extracted relations that are not in the graph. Gives the reason of each."""
+    """List extracted relations that are not in the graph. Gives the reason of each, and what can be done."""
     from polygraph.cli.render import answer as show
 
     with open_without_models(index) as opened:
@@ -214,6 +215,16 @@ def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOpti
             show.out.print(f"  {each.description}", style="dim")
     if len(shown) < len(found):
         show.out.print(f"and {len(found) - len(shown):,} more", style="dim")
+    place = quoted(opened.place)
+    if any(each.entity for each in found):
+        show.out.print(
+            f"to part two names that are not one entity: polygraph entities split NAME OTHER --index {place}"
+        )
+    # Only replies that could not be parsed have no names.
+    if not all(each.source for each in found):
+        show.out.print(
+            f"to have the model read again what could not be used: polygraph retry --index {place}"
+        )
 
 
 def _change(

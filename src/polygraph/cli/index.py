@@ -281,8 +281,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         or ("reports" if key == "reports" else "graph") in report.built
     ]
     show.out.print(f"{opened.place}: {', '.join(shown)}")
-    if not_in_graph := show.not_in_graph(c):
-        show.out.print(f"{not_in_graph}; see: polygraph entities lost --index {quoted(opened.place)}")
+    show.show_relations_not_in_graph(c, opened.place)
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)

@@ -337,11 +337,7 @@ def _show_notes(found: dict[str, Any]) -> None:
         )
     for note in found["notes"]:
         show.out.print(f"note: {note}", style="yellow")
-    if not_in_graph := show.not_in_graph(found["counts"]):
-        show.out.print(
-            f"{not_in_graph}; see: polygraph entities lost --index {quoted(found['index'])}",
-            style="yellow",
-        )
+    show.show_relations_not_in_graph(found["counts"], found["index"])
     if n_unread := len(found["unread"]):
         were = "file was" if n_unread == 1 else "files were"
         show.out.print(

@@ -174,12 +174,13 @@ class RayExecutor:
             return worker, worker.actor.run.options(concurrency_group=_COMPUTING).remote(function, item)
 
     def _result(self, running: _Running) -> Any:
-        for _ in range(MAX_LOSSES):
+        for losses in range(1, MAX_LOSSES + 1):
             try:
                 return self._wait(running.worker, running.result)
             except WorkerLost as error:
                 lost = error
-                running.worker, running.result = self._start(running.function, running.item)
+                if losses < MAX_LOSSES:
+                    running.worker, running.result = self._start(running.function, running.item)
         raise WorkFailed(
             f"{MAX_LOSSES} workers ended during the same part of the work, often for want of memory ({lost}). Use "
             "fewer workers (POLYGRAPH_PROCESSES) or nodes with more memory. Finished work is kept, and the same "

@@ -32,10 +32,6 @@ def communities(
     *,
     max_size: int = 10,
     seed: int = 42,
-    resolution: float = 1.0,
-    randomness: float = 0.001,
-    iterations: int = 1,
-    use_lcc: bool = False,
 ) -> Iterator[Community]:
     """Divide the entities of a graph into communities.
 
@@ -57,10 +53,6 @@ def communities(
         entity_chunks: ids of the chunks that mention each entity, in order; iterated once.
         max_size: size from which on a community is divided, at least 2.
         seed: of the random choices of the algorithm.
-        resolution: of modularity; higher gives smaller communities at level 0.
-        randomness: of the refinement step.
-        iterations: runs of the whole algorithm, each from the last result.
-        use_lcc: divide only the largest component, as Microsoft GraphRAG does.
 
     Returns:
         Communities by level, then by their first entity; ids depend on level and members only. They come one
@@ -77,24 +69,14 @@ def communities(
         raise ValueError(f"max_size must be at least 2, not {max_size}")
     component = graph.components()
     sizes = np.bincount(component, minlength=1)
-    divided = component == int(np.argmax(sizes)) if use_lcc else sizes[component] >= max_size
-    parts = _leiden(
-        graph,
-        divided,
-        resolution=resolution,
-        randomness=randomness,
-        iterations=iterations,
-        max_cluster_size=max_size,
-        seed=seed,
-    )
+    parts = _leiden(graph, sizes[component] >= max_size, max_size, seed)
     mentions = _Mentions(entity_chunks)
     if mentions.n != graph.n:
         raise ValueError(f"{graph.n} vertices and {mentions.n} lists of chunks")
-    if not use_lcc:
-        small = np.flatnonzero((sizes[component] > 1) & (sizes[component] < max_size))
-        lone = np.flatnonzero(sizes[component] == 1).tolist()
-        for group in (*_by_label(small, component), *_by_document(lone, mentions, max_size)):
-            parts.add(0, _NO_PARENT, group)
+    small = np.flatnonzero((sizes[component] > 1) & (sizes[component] < max_size))
+    lone = np.flatnonzero(sizes[component] == 1).tolist()
+    for group in (*_by_label(small, component), *_by_document(lone, mentions, max_size)):
+        parts.add(0, _NO_PARENT, group)
     return _records(parts, entity_ids, mentions)
 
 
@@ -149,7 +131,7 @@ class _Edges(Sequence[tuple[str, str, float]]):
         return list(self)[place]
 
 
-def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> _Parts:
+def _leiden(graph: Graph, wanted: NDArray[np.bool_], max_size: int, seed: int) -> _Parts:
     """Divide some vertices, which are whole components."""
     # The library numbers vertices in the order of the edges, which ascend, so the result depends on nothing else.
     parts, edges = _Parts(), _Edges(graph, wanted)
@@ -158,7 +140,9 @@ def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> _Parts:
     from graspologic_native import hierarchical_leiden
 
     trim_heap()
-    entries = hierarchical_leiden(edges, **options)
+    entries = hierarchical_leiden(
+        edges, resolution=1.0, randomness=0.001, iterations=1, max_cluster_size=max_size, seed=seed
+    )
     trim_heap()
     number: dict[int, int] = {}
     levels: list[tuple[int, int | None]] = []

@@ -1,4 +1,4 @@
-"""Random walks with restart over a graph: personalised PageRank, by pushing mass and by power iteration.
+"""Random walks with restart over a graph: personalised PageRank by forward push.
 
 A walk starts at a vertex drawn by the restart weights. At every step it moves with probability `damping` to a
 neighbour, drawn by the weights of the edges, and otherwise restarts. From a vertex without edges it always restarts.
@@ -29,8 +29,6 @@ _FEW, _MANY = 8, 1 << 12
 has at least so many vertices and edges: among fewer, picking costs more."""
 _HUB = 1_000
 """Edges of a vertex whose sum of weights is kept."""
-_ITERATIONS = 1_000
-"""Most rounds of power iteration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -345,52 +343,6 @@ def walk(
     scores = (settled[everywhere] + (1.0 - damping) * rest) / leak
     kept = scores > 0
     return Walk(everywhere[kept], scores[kept], max(0.0, damping * float(rest.sum()) / leak))
-
-
-def pagerank(
-    network: Network,
-    vertices: ArrayLike,
-    weights: ArrayLike,
-    *,
-    damping: float = 0.85,
-    tolerance: float = 1e-12,
-) -> Floats:
-    """Rank all vertices by personalised PageRank, by power iteration over the whole network.
-
-    Haveliwala (2002), eq. 5; a vertex without edges sends its mass to the restart vertices. For small graphs and
-    for checking `walk`: the cost grows with the number of edges.
-
-    Args:
-        network: what to walk on.
-        vertices: as for `walk`.
-        weights: as for `walk`.
-        damping: as for `walk`.
-        tolerance: iteration stops when a round moves less than this in total.
-
-    Returns:
-        Score per vertex, shape ``(n,)``, summing to 1.
-
-    Raises:
-        ValueError: as `walk`.
-    """
-    start, mass = _restart(network, vertices, weights, damping)
-    n = network.n
-    restart = np.zeros(n)
-    restart[start] = mass
-    owners, others, weight = network.edges_at(np.arange(n))
-    strengths = np.bincount(owners, weights=weight, minlength=n)
-    share = weight / strengths[owners]
-    scores = restart
-    for _ in range(_ITERATIONS):
-        passed = np.bincount(others, weights=scores[owners] * share, minlength=n)
-        stranded = float(scores[strengths == 0].sum())
-        after = (1.0 - damping + damping * stranded) * restart + damping * passed
-        moved = float(np.abs(after - scores).sum())
-        scores = after
-        if moved < tolerance:
-            break
-    total: float = scores.sum()
-    return np.asarray(scores / total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 from polygraph.extract.llm import extractor as llm
+from polygraph.graph.merge.merged_graph import SELF_LOOP
 from polygraph.store.protocol import LostRelation, StoreReader
 
 MAX_LISTED = 1_000
@@ -34,6 +35,11 @@ def count_lost_relations(store: StoreReader) -> int:
 def count_merging_relations(store: StoreReader) -> int:
     """Return the number of relations that say that two names are one entity, and merged them."""
     return store.graph.n_lost_relations(EQUATES)
+
+
+def count_self_loops(store: StoreReader) -> int:
+    """Return the number of other relations whose names were resolved to one entity, of which the graph has no edge."""
+    return store.graph.n_lost_relations(SELF_LOOP)
 
 
 def listed_lost_relations(store: StoreReader) -> list[dict[str, Any]]:

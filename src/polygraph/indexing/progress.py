@@ -1,5 +1,6 @@
 """Progress of long work, and the report of a build."""
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,6 +19,21 @@ def no_progress(stage: str, done: int, total: int) -> None:
     """Ignore progress."""
 
 
+class SharedCounter:
+    """Reports the progress of a stage whose items several threads finish: one call at a time, and never backwards."""
+
+    def __init__(self, progress: Progress, stage: str, done: int, total: int) -> None:
+        self._progress, self._stage = progress, stage
+        self._done, self._total = done, total
+        self._lock = threading.Lock()
+
+    def add_one(self) -> None:
+        """Count one more item; callable from any thread."""
+        with self._lock:
+            self._done += 1
+            self._progress(self._stage, self._done, self._total)
+
+
 @dataclass(slots=True, kw_only=True)
 class BuildReport:
     """What a build did."""
@@ -31,7 +47,7 @@ class BuildReport:
     built: dict[str, float] = field(default_factory=dict)
     """Seconds by layer, for the layers that were built; the others were up to date."""
     counts: dict[str, int] = field(default_factory=dict)
-    """Documents, chunks, windows by state, entities, relations, communities, reports, lost relations."""
+    """Documents, chunks, windows by state, entities, relations, communities, reports, relations left out."""
     lost_relations: list[dict[str, Any]] = field(default_factory=list)
     """The first relations that were extracted and are not in the graph, with the reason; see `lost_relations`."""
     notes: list[str] = field(default_factory=list)

@@ -4,7 +4,6 @@ A reply is committed to the tables of calls before it is returned, so that nothi
 A model whose attribute `local` is true runs on this machine and costs nothing.
 """
 
-import json
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.errors import BadInput, PolygraphError, UnusableReply
+from polygraph.errors import BadInput, UnusableReply
 from polygraph.models.budget import Budget
 from polygraph.models.call_store import (
     Attempt,
@@ -28,7 +27,6 @@ from polygraph.models.call_store import (
     QuestionUsage,
     open_call_store,
 )
-from polygraph.models.chat_completion import prompt_tokens
 from polygraph.models.embedding_cache import EmbeddingCache
 from polygraph.models.pacing import Pacer
 from polygraph.models.prices import PRICES, Price
@@ -44,55 +42,23 @@ from polygraph.models.protocols import (
 from polygraph.models.question_cache import current_cache, question_cache
 from polygraph.models.repair import repair_request
 from polygraph.models.replay import Replay, current_replay, replay
-from polygraph.models.retry import MAX_WAIT_S, Meter, Sender, is_local
+from polygraph.models.reply_cache import ReplyCache, request_key
+from polygraph.models.retry import MAX_WAIT_S, Meter, Sender
 from polygraph.models.sampling import sampled_request
-from polygraph.models.streaming import StreamAcrossRetries
-from polygraph.models.thread_pool import POLL_S, Background, ThreadPool
+from polygraph.models.thread_pool import Background, ThreadPool
 from polygraph.records import Usage, digest
 
 if TYPE_CHECKING:
     from polygraph.models.batch.jobs import Batch, BatchOptions, Round
     from polygraph.models.batch.store import FileState
 
-__all__ = ["Calls", "LedgerRow", "Meter", "Price", "Quarantined", "request_key"]
+__all__ = ["Calls", "LedgerRow", "Meter", "Price", "Quarantined"]
 
 T = TypeVar("T")
 S = TypeVar("S")
 
 _METHOD: ContextVar[str] = ContextVar("method", default="")
-_QUESTION: ContextVar[str] = ContextVar("question", default="")
 _ROUND: ContextVar["tuple[Batch, Round] | None"] = ContextVar("round", default=None)
-# `json.dumps` with an option makes an encoder each time.
-_encode_sorted = json.JSONEncoder(sort_keys=True).encode
-FIRST_ESTIMATE = 256
-"""Expected tokens of a reply before the first one is known."""
-
-
-@contextmanager
-def about_question(question: str) -> Iterator[None]:
-    """Name the question that the calls inside a ``with`` block are for, in the listings of batch files.
-
-    It also applies in threads of `Calls.map`.
-    """
-    token = _QUESTION.set(question)
-    try:
-        yield
-    finally:
-        _QUESTION.reset(token)
-
-
-def request_key(model: str, request: ChatRequest) -> str:
-    """Hash everything that determines the reply to a request."""
-    body = {
-        "messages": [[message.role, message.content] for message in request.messages],
-        "max_output_tokens": request.max_output_tokens,
-        "temperature": request.temperature,
-        "schema": request.schema,
-        "sample": request.sample,
-    }
-    if request.likelihood:
-        body["likelihood"] = True
-    return digest("chat", model, _encode_sorted(body))
 
 
 def _receiver(
@@ -163,8 +129,7 @@ class Calls:
         )
         self._pool = ThreadPool(concurrency)
         self._vectors = EmbeddingCache(self.store, self._sender, self._pool)
-        self._in_flight: dict[str, _InFlight] = {}
-        self._written: dict[tuple[str, str], tuple[int, int]] = {}
+        self._replies = ReplyCache(self.store, self._sender, self._current_round)
         self._quarantined = {entry.key for entry in self.store.quarantined()}
         self.batch: Batch | None = None
         if batch is not None:
@@ -229,7 +194,7 @@ class Calls:
         key = request_key(model.name, request)
         raw = repair_key = ""
         try:
-            reply = self._reply(model, request, key, line, on_text)
+            reply = self._replies.get(model, request, key, line, on_text)
             raw = reply.text
             receive(reply)
             try:
@@ -237,7 +202,7 @@ class Calls:
             except UnusableReply as error:
                 second = repair_request(request, reply, error.problem)
             repair_key = request_key(model.name, second)
-            reply = self._reply(model, second, repair_key, replace(line, outcome="repaired"), None)
+            reply = self._replies.get(model, second, repair_key, replace(line, outcome="repaired"), None)
             raw = reply.text
             receive(reply)
             return self._accept(key, parse(raw))
@@ -279,120 +244,6 @@ class Calls:
                     raise UnusableReply(error.problem, reply.text) from error
                 second = repair_request(request, reply, error.problem)
         raise AssertionError  # unreachable: the second round returns or raises
-
-    def _reply(
-        self,
-        model: ChatModel,
-        request: ChatRequest,
-        key: str,
-        line: Attempt,
-        on_text: Callable[[str], None] | None,
-    ) -> ChatReply:
-        """Return the reply from the store, from an identical call in flight, or from the model."""
-        while True:
-            with self._lock:
-                flight = self._in_flight.get(key)
-                if flight is None:
-                    flight = self._in_flight[key] = _InFlight()
-                    break
-            while not flight.done.wait(POLL_S):
-                pass  # wakes up for Ctrl-C
-            if flight.reply is not None:
-                return self._from_store(flight.reply, key, line, on_text)
-            if isinstance(flight.error, PolygraphError):
-                raise flight.error
-            # The other call was interrupted: this one is made.
-        try:
-            stored = self.store.reply(key)
-            if stored is None:
-                with self.store.claim(key) as reread:
-                    # While this one waited, another process may have got the reply.
-                    stored = self.store.reply(key) if reread else None
-                    if stored is None:
-                        flight.reply = self._chat(model, request, key, line, on_text)
-                        return flight.reply
-            flight.reply = stored
-            return self._from_store(stored, key, line, on_text)
-        except BaseException as error:
-            flight.error = error
-            raise
-        finally:
-            with self._lock:
-                del self._in_flight[key]
-            flight.done.set()
-
-    def _from_store(
-        self, reply: ChatReply, key: str, line: Attempt, on_text: Callable[[str], None] | None
-    ) -> ChatReply:
-        running = self._current_round()
-        paid = running[0].first_use(running[1], key) if running is not None else None
-        if paid is not None:
-            # Its ledger entry was written when the batch reply was imported.
-            self._sender.count(
-                Usage(
-                    calls=1,
-                    prompt_tokens=reply.prompt_tokens,
-                    completion_tokens=reply.completion_tokens,
-                    cost=paid.cost,
-                )
-            )
-        else:
-            self.store.log_cached(line.stage, line.method, line.model, 1)
-            tokens = reply.prompt_tokens + reply.completion_tokens
-            self._sender.count(Usage(cached_calls=1, cached_tokens=tokens))
-        if on_text is not None:
-            on_text(reply.text)
-        return reply
-
-    def _chat(
-        self,
-        model: ChatModel,
-        request: ChatRequest,
-        key: str,
-        line: Attempt,
-        on_text: Callable[[str], None] | None,
-    ) -> ChatReply:
-        """Call the model and commit its reply."""
-        running = self._current_round()
-        if running is not None and not is_local(model):
-            writes = self._expected(line, request.max_output_tokens)
-            running[0].ask(running[1], model, request, key, line, writes, question=_QUESTION.get())
-            stored = self.store.reply(key)  # its reply was in the folder although it was never requested
-            assert stored is not None  # noqa: S101  `ask` returns only in that case
-            return self._from_store(stored, key, line, on_text)
-        show = StreamAcrossRetries(on_text) if on_text is not None else None
-
-        def call() -> tuple[ChatReply, int, int]:
-            if show is not None:
-                show.restart()
-            reply = model.chat(request, show)
-            return reply, reply.prompt_tokens, reply.completion_tokens
-
-        writes = self._expected(line, request.max_output_tokens)
-
-        # Counting takes time: it is done only for a cap, or for a limit of tokens per minute.
-        reads = prompt_tokens(request) if self._sender.estimates(model) else None
-        with self._sender.reserve(model, reads or 0, writes):
-            reply, done = self._sender.send(
-                model,
-                call,
-                line,
-                key=key,
-                n_calls=1,
-                size=lambda: writes + (prompt_tokens(request) if reads is None else reads),
-            )
-            stored = self.store.save_reply(key, reply, done)
-        with self._lock:
-            n, total = self._written.get((line.stage, line.model), (0, 0))
-            self._written[line.stage, line.model] = (n + 1, total + reply.completion_tokens)
-        return stored
-
-    def _expected(self, line: Attempt, max_tokens: int | None) -> int:
-        """Estimate the tokens of a reply: the mean of this model at this stage so far."""
-        with self._lock:
-            n, total = self._written.get((line.stage, line.model), (0, 0))
-        estimate = -(-total // n) if n else FIRST_ESTIMATE
-        return estimate if max_tokens is None else min(estimate, max_tokens)
 
     # --- embedders and rerankers --------------------------------------------------------------------
 
@@ -673,14 +524,3 @@ class Calls:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class _InFlight:
-    """A call in flight whose reply other threads may wait for."""
-
-    __slots__ = ("done", "error", "reply")
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self.reply: ChatReply | None = None
-        self.error: BaseException | None = None

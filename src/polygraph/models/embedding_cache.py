@@ -42,6 +42,12 @@ def block_size(embedder: Embedder) -> int:
     return LOCAL_BLOCK if is_local(embedder) else getattr(embedder, "texts_per_call", BATCH)
 
 
+def vector_keys(embedder: str, kind: TextKind, texts: Iterable[str]) -> list[bytes]:
+    """Return the keys under which the vectors of texts are stored, in the order of the texts."""
+    prefix = digest("vector", embedder, kind).encode()
+    return [hashlib.sha256(prefix + text.encode("utf-8", "surrogatepass")).digest()[:16] for text in texts]
+
+
 class EmbeddingCache:
     """Vectors stored in half precision. What is returned always went through half precision.
 
@@ -112,10 +118,7 @@ class EmbeddingCache:
         return vectors
 
     def _block(self, embedder: Embedder, texts: Sequence[str], kind: TextKind, line: Attempt) -> Vectors:
-        prefix = digest("vector", embedder.name, kind).encode()
-        keys = [
-            hashlib.sha256(prefix + text.encode("utf-8", "surrogatepass")).digest()[:16] for text in texts
-        ]
+        keys = vector_keys(embedder.name, kind, texts)
         missing = dict(zip(keys, texts, strict=True))
         running = current_replay()
         if running is not None:

@@ -8,9 +8,9 @@ from threading import Condition
 from polygraph.models.rate_limit import ModelLimits, Ticket, parse_headers
 from polygraph.models.transport import TransportError
 
-POLL_S = 1.0
+_POLL_S = 1.0
 """Longest time that a waiting thread sleeps before it checks again."""
-MAX_WAIT_S = 60.0
+_MAX_LIMIT_WAIT_S = 60.0
 """Longest wait for an assumed limit; then the endpoint is called and shows whether the limit holds."""
 
 MAX_PAUSE_S = 900.0
@@ -92,11 +92,11 @@ class Pacer:
         try:
             first_at = self._clock()
             while True:
-                pause = POLL_S
+                pause = _POLL_S
                 if queue[0] is ticket and self._in_flight < max(1, int(self._concurrency)):
                     now = self._clock()
                     wait = limits.wait(ticket, now)
-                    if wait <= 0 or now - first_at >= MAX_WAIT_S:
+                    if wait <= 0 or now - first_at >= _MAX_LIMIT_WAIT_S:
                         limits.start(ticket, now)
                         return
                     pause = min(pause, wait)

@@ -137,7 +137,7 @@ def _answer(state: ServerState, served: ServedIndex, log: EventLog, asked: Asked
         log.append("usage", whole["usage"])
         log.append("answer", whole)
     log.result = whole
-    state.answers.keep(log.id, found)
+    log.keep(found)
     state.metrics.answer(found.method, found.usage, refused=found.refused)
 
 

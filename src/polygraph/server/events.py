@@ -11,6 +11,8 @@ from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from polygraph.records import Answer
+
 MEDIA_TYPE = "text/event-stream"
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 """Characters that JSON leaves as they are and that many readers of lines take for the end of one."""
@@ -60,10 +62,12 @@ class EventLog:
         self.id, self.owner, self.index = id, owner, index
         self.created = time.monotonic()
         self.size = 0
-        """About the bytes of all events."""
+        """About the bytes of all that is kept."""
         self.done = False
         self.result: Any = None
         """What the work came to, when it is done: a value, or the problem."""
+        self.answer: Answer | None = None
+        """For `explain`, when there is one."""
         self.removals: int | None = None
         """`ServedIndex.removals` before the index was read; None if it was not yet."""
         self.abandoned = threading.Event()
@@ -79,6 +83,12 @@ class EventLog:
         self.size += len(text)
         self._events.append((kind, text))
         self._wake()
+
+    def keep(self, answer: Answer) -> None:
+        """Keep the answer for `explain`; from any thread."""
+        # Evidence and context hold the same texts.
+        self.size += 4 * len(answer.retrieval.context) + 2 * len(answer.text)
+        self.answer = answer
 
     def close(self) -> None:
         """End the log; from any thread."""

@@ -138,20 +138,21 @@ async def embed(body: EmbeddingRequest, state: State, _: Reader) -> dict[str, An
         )
     kind: TextKind = body.input_type
 
-    def work() -> list[Any]:
+    def work() -> tuple[list[Any], int]:
         models = served.index.models
         vectors = models.calls.embed(models.embedder, texts, kind, stage="embeddings")
+        n_tokens = sum(map(count_tokens, texts))
         if body.encoding_format == "float":
-            return [[float(x) for x in vector] for vector in vectors]
-        return [base64.b64encode(np.asarray(v, dtype="<f4").tobytes()).decode("ascii") for v in vectors]
+            return [[float(x) for x in vector] for vector in vectors], n_tokens
+        packed = (base64.b64encode(np.asarray(v, dtype="<f4").tobytes()) for v in vectors)
+        return [each.decode("ascii") for each in packed], n_tokens
 
-    vectors = await state.threads.run(work)
-    tokens = sum(map(count_tokens, texts))
+    vectors, n_tokens = await state.threads.run(work)
     return {
         "object": "list",
         "model": body.model,
         "data": [{"object": "embedding", "index": n, "embedding": v} for n, v in enumerate(vectors)],
-        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        "usage": {"prompt_tokens": n_tokens, "total_tokens": n_tokens},
     }
 
 

@@ -82,7 +82,6 @@ class KeptAnswers:
     def __init__(self, settings: ServerSettings) -> None:
         self._most, self._bytes, self._age_s = settings.kept_answers, settings.kept_bytes, settings.kept_s
         self._logs: dict[str, EventLog] = {}
-        self._answers: dict[str, Answer] = {}
 
     def begin(self, owner: str, index: str) -> EventLog:
         """Return the log of a new answer."""
@@ -90,14 +89,6 @@ class KeptAnswers:
         self._logs[log.id] = log
         self._drop()
         return log
-
-    def keep(self, id: str, answer: Answer) -> None:
-        """Keep an answer for `explain`; from any thread."""
-        log = self._logs.get(id)
-        if log is not None:
-            # Evidence and context hold the same texts.
-            log.size += 4 * len(answer.retrieval.context) + 2 * len(answer.text)
-            self._answers[id] = answer
 
     async def log(self, id: str, principal: Principal, served: ServedIndex) -> EventLog:
         """Return the log of an answer.
@@ -111,16 +102,16 @@ class KeptAnswers:
         if found is None or found.index != served.name or found.owner != principal.name:
             raise _not_kept()
         if found.removals is not None and found.removals != await to_thread.run_sync(served.removals):
-            self._forget(found.id)
+            self._logs.pop(found.id, None)
             raise _not_kept()
         return found
 
     async def answer(self, id: str, principal: Principal, served: ServedIndex) -> Answer:
         """Return a finished answer; raises as `log`, and 409 for one in work."""
-        await self.log(id, principal, served)
-        if id not in self._answers:
+        log = await self.log(id, principal, served)
+        if log.answer is None:
             raise Problem(409, "unfinished-answer", "this answer is not finished. Ask for it when it is")
-        return self._answers[id]
+        return log.answer
 
     def _drop(self) -> None:
         now = time.monotonic()
@@ -132,11 +123,7 @@ class KeptAnswers:
             if not log.done:
                 continue
             size -= log.size
-            self._forget(log.id)
-
-    def _forget(self, id: str) -> None:
-        self._logs.pop(id, None)
-        self._answers.pop(id, None)
+            del self._logs[log.id]
 
 
 def _not_kept() -> Problem:

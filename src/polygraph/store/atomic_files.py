@@ -1,4 +1,4 @@
-"""Writing files and folders atomically: a crash leaves the old or the new one, never a part."""
+"""Writing files and folders atomically: a crash leaves the old one, the new one, or of a folder none, never a part."""
 
 import json
 import os
@@ -31,9 +31,13 @@ def write_folder(target: Path, fill: Callable[[Path], None], *, sealed: bool = F
     for file in temporary.rglob("*"):
         if file.is_file():
             sync(file)
-    shutil.rmtree(target, ignore_errors=True)
+    former = target.with_name(f"{target.name}.former.tmp")
+    shutil.rmtree(former, ignore_errors=True)
+    if target.is_dir():
+        target.rename(former)
     temporary.rename(target)
     sync(target.parent)
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def write_file(target: Path, parts: Iterable[bytes]) -> None:

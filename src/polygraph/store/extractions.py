@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
+from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState, joined_text
 from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
 from polygraph.store.shared_texts import SharedTexts
@@ -74,12 +74,6 @@ class ExtractionTables:
             (document, first, last),
         )
         chunks = tuple(chunk_of(chunk) for chunk in found)
-        # Only white space lies between two chunks, so it can be restored without reading the document.
-        text, at = "", chunks[0].start
-        for chunk in chunks:
-            gap = chunk.start - at
-            text += (" " if gap == 1 else "\n" * gap) + chunk.text
-            at = chunk.end
         return Window(
             id=i,
             document=document,
@@ -87,7 +81,7 @@ class ExtractionTables:
             title=title,
             fields=short_fields(load(metadata)),
             chunks=chunks,
-            text=text,
+            text=joined_text(chunks),
         )
 
     def window_documents(self) -> list[tuple[str, str]]:

@@ -39,15 +39,12 @@ def has_index(folder: Path) -> bool:
     return is_begun(folder) if database_of(folder) else (folder / connection.FILE_NAME).is_file()
 
 
-def open_store(
-    folder: Path, *, mode: Literal["read", "write"], durability: Literal["normal", "full"] = "normal"
-) -> Store:
+def open_store(folder: Path, *, mode: Literal["read", "write"]) -> Store:
     """Open the tables of an index as they are now, which may be in the midst of a write.
 
     Args:
         folder: of the index.
         mode: ``write`` creates the tables if they are not there, and does not hold the lock of the one writer.
-        durability: ``full`` also survives a loss of power; a server decides that itself.
 
     Raises:
         IndexUnreadable: if there is no index, or it is damaged.
@@ -55,7 +52,7 @@ def open_store(
     """
     url = database_of(folder)
     if url is None:
-        return SqliteStore(folder, mode=mode, durability=durability)
+        return SqliteStore(folder, mode=mode)
     return PostgresStore(folder, url, mode=mode)
 
 

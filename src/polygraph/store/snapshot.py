@@ -65,8 +65,6 @@ class Snapshot:
 
     Args:
         folder: of the index.
-        scope: a filter, as for `where`.
-        store: an open reader; default: the last finished state.
         keeps: an object that lives as long as this state is in use.
         place: what errors call the index: the URL of a published one; default: the folder.
 
@@ -77,13 +75,11 @@ class Snapshot:
     def __init__(
         self,
         folder: Path,
-        scope: Mapping[str, str] | None = None,
-        store: StoreReader | None = None,
         keeps: object = None,
         place: str | None = None,
     ) -> None:
         self.folder, self._keeps = folder, keeps
-        self.store: StoreReader = store or open_finished(folder)
+        self.store: StoreReader = open_finished(folder)
         self.place = place or self.store.place
         manifest = self.store.manifest()
         if manifest is None:
@@ -92,7 +88,7 @@ class Snapshot:
             )
         self.manifest = manifest
         self.versions = up_to_date(self.store, manifest)
-        self._filter = DocumentFilter(self.store, scope or {})
+        self._filter = DocumentFilter(self.store, {})
         self._kept = _Kept()
 
     @property

@@ -10,6 +10,7 @@ from contextlib import aclosing, closing, contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polygraph.errors import BadInput, IndexUnreadable
@@ -67,6 +68,7 @@ class Index:
         self.models = models
         self._snapshot: Snapshot | None = None
         self._stamp: object = None
+        self._opening = Lock()
         self._new_folders: tuple[Path, ...] = ()
 
     @property
@@ -706,12 +708,16 @@ class Index:
 
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
         """Return the finished layers, for methods of your own. It is the same object until the index changes."""
-        # Taken before the state is opened, so that a change in between is noticed the next time.
-        now = self.stamp()
-        if self._snapshot is None or now != self._stamp or not self._snapshot.store.is_open():
-            # The earlier snapshot is not closed: another thread may still use it. It closes itself after that.
-            self._snapshot, self._stamp = self.open_snapshot(), now
-        return self._snapshot.where(where) if where else self._snapshot
+        # One thread opens a new state, the others wait for it.
+        with self._opening:
+            # Taken before the state is opened, so that a change in between is noticed the next time.
+            now = self.stamp()
+            found = self._snapshot  # a writer in another thread may drop it at any moment
+            if found is None or now != self._stamp or not found.store.is_open():
+                # The earlier snapshot is not closed: another thread may still use it. It closes itself after that.
+                found = self.open_snapshot()
+                self._snapshot, self._stamp = found, now
+        return found.where(where) if where else found
 
     def stamp(self) -> object:
         """Return a value that changes whenever there is a new finished state; cheap to call."""

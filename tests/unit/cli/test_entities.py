@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polygraph.cli import app
+from polygraph.cli.render.answer import show_relations_not_in_graph
 from polygraph.errors import BadInput
 
 RUN = CliRunner()
@@ -80,6 +81,9 @@ def test_decisions_are_made_listed_and_undone(run):
     shown = run("entities", "lost")
     assert "a.txt:0: " in shown
     assert "both names are one entity: " in shown
+    assert shown.splitlines()[-1].startswith(
+        "to part two names that are not one entity: polygraph entities split"
+    )
     assert f"{len(lost)} extracted relation" in run("status")
     assert f"{len(lost)} extracted relation" in run("index")
     assert json.loads(run("index", "--json"))["counts"]["lost relations"] == len(lost)
@@ -94,6 +98,34 @@ def test_decisions_are_made_listed_and_undone(run):
     run("entities", "rename", "Halcyon", "HMS Halcyon")
     assert [each["kind"] for each in listed(run, "decisions")] == ["split", "rename"]
     assert "HMS Halcyon" in run("entities", "decisions")
+
+
+@pytest.mark.parametrize(
+    ("loops", "merging", "unusable", "said"),
+    [
+        (0, 0, 0, []),
+        (
+            1,
+            0,
+            0,
+            [
+                "1 extracted relation joins two names of one entity, so it is no edge of the graph; nothing to do"
+            ],
+        ),
+        (2, 1, 0, ["3 extracted relations join two names of one entity, so they are no edges of the graph"]),
+        (1, 0, 2, ["1 extracted relation joins", "2 extracted relations could not be used; see why: "]),
+    ],
+)
+def test_relations_that_are_no_edges_as_expected_are_told_from_those_that_were_lost(
+    capsys, loops, merging, unusable, said
+):
+    counts = {"lost relations": loops + unusable, "self-loops": loops, "merging relations": merging}
+    show_relations_not_in_graph(counts, "my index")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(said)
+    for line, begin in zip(lines, said, strict=True):
+        assert line.startswith(begin)
+        assert line.endswith("polygraph entities lost --index 'my index'")
 
 
 def test_an_unknown_name_ends_as_wrong_usage_with_similar_names(run):

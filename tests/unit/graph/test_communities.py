@@ -115,12 +115,6 @@ def test_a_document_with_many_lone_entities_gives_groups_of_bounded_and_even_siz
     assert all(place == list(range(place[0], place[0] + len(place))) for place in places)
 
 
-def test_only_the_largest_component_is_kept_on_demand():
-    n, edges = planted()
-    found = divide(n + 3, [*edges, (n, n + 1)], use_lcc=True, max_size=20)
-    assert {entity for c in found for entity in c.entities} == set(ids(n))
-
-
 def test_ids_depend_on_level_and_members_alone():
     n, edges = planted()
     one = divide(n, edges)

@@ -5,7 +5,8 @@ import pytest
 
 from polygraph.graph import pagerank as pagerank_module
 from polygraph.graph.csr import Graph
-from polygraph.graph.pagerank import EdgeKind, Network, inflow, pagerank, strongest_paths, walk
+from polygraph.graph.pagerank import EdgeKind, Network, inflow, strongest_paths, walk
+from tests.power_iteration import pagerank
 
 
 def network(n, edges, **options):

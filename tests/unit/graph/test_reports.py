@@ -274,14 +274,6 @@ def test_a_name_in_the_title_has_a_chunk_even_if_no_sentence_mentions_it():
     assert found.chunks == ("d:0", "hidden:3")
 
 
-def test_small_communities_are_left_out_on_demand():
-    small = community("0-s", "lifeboat")
-    assert [r.community for r in write_reports([ALL, small], HARBOUR, no_chunks, None, min_size=2)] == [
-        "0-all"
-    ]
-    assert write_reports([small], HARBOUR, no_chunks, None, min_size=2) == []
-
-
 def test_weight_is_the_share_of_the_largest_number_of_chunks():
     half = community("0-h", "Patience Orme", chunks=("d:0", "d:1"))
     most = community("0-m", "Honora Vane", chunks=("d:0", "d:1", "d:2", "d:3"))

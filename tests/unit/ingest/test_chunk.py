@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.ingest.chunk import chunk, windows
-from polygraph.records import Chunk, Document
+from polygraph.records import Chunk, Document, joined_text
 from polygraph.text.headings import heading_paths, headings
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.tokens import count_many
@@ -303,6 +303,10 @@ def test_chunks_with_overlap_cover_the_text_in_order_and_keep_the_limit(
     assert all(a.start < b.start and a.end < b.end for a, b in pairwise(chunks))
     assert [c.n_tokens for c in chunks] == count([c.text for c in chunks])  # type: ignore[operator]
     assert all(c.n_tokens <= max_tokens or len(c.text) == 1 for c in chunks)
+    for window in windows(doc, chunks, max_tokens=3 * max_tokens):
+        joined = joined_text(window.chunks)
+        assert len(joined) == len(window.text)
+        assert all(a == b or (a + b).isspace() for a, b in zip(joined, window.text, strict=True))
 
 
 SIX = "One two. Three four. Five six. Seven eight. Nine ten. Eleven twelve."

@@ -26,13 +26,14 @@ from polygraph.errors import (
     StorageFailed,
     UnusableReply,
 )
-from polygraph.models.calls import Calls, request_key
+from polygraph.models.calls import Calls
 from polygraph.models.pacing import Pacer
 from polygraph.models.prices import Price
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
 from polygraph.models.providers.scripted_server import PROSE, ScriptedServer, faults_at
+from polygraph.models.reply_cache import request_key
 from polygraph.models.streaming import StreamAcrossRetries
 from polygraph.models.transport import TransportError
 from polygraph.text.tokens import count_tokens

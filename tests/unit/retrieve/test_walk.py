@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polygraph.graph.csr import Graph
-from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
+from polygraph.graph.pagerank import EdgeKind, Network, Walk
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.retrieve.methods.walk import NameWalk, mix_in, mix_with_start
 from polygraph.retrieve.name_hops import best_hops, search_starts
@@ -15,6 +15,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
+from tests.power_iteration import pagerank
 
 TEXTS = {
     "1.txt": ("Lantern Street", "Lantern Street is a film of 1931, directed by Mara Quill."),

@@ -161,6 +161,22 @@ def test_the_index_that_changes_can_be_read_meanwhile(tmp_path, papers_texts, wr
         assert earlier() is None, "nobody reads it, so that it is closed"
 
 
+def test_a_change_while_a_state_is_looked_up_leaves_the_reader_a_state(
+    tmp_path, papers_texts, write_files, monkeypatch
+):
+    folder = write_files(tmp_path / "papers", papers_texts)
+    with Index.open(tmp_path / "index", models=hashed_models()) as index:
+        index.add(folder, methods=["bm25"])
+        taken = index.snapshot()
+
+        def changed_meanwhile():
+            index.add(folder, methods=["bm25"])  # as another thread may do at this moment
+            return True
+
+        monkeypatch.setattr(taken.store, "is_open", changed_meanwhile)
+        assert index.snapshot() is taken
+
+
 def test_a_missing_layer_names_the_command(tmp_path, papers):
     with Index.open(tmp_path / "index", models=hashed_models()) as index:
         index.add(papers, methods=["bm25"])

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polygraph.cli.terminal import printable
+from polygraph.errors import quoted
 from polygraph.records import Answer, Citation, Usage
 from polygraph.text.prose import count_noun, shorten
 
@@ -122,19 +123,21 @@ def calls_line(usage: Usage) -> str:
     return f"{count_noun(usage.calls, 'call')}{cached}, {tokens}, {cost}"
 
 
-def not_in_graph(counts: Mapping[str, int]) -> str:
-    """Say how many extracted relations are in no relation of the graph, and why; empty if all are.
-
-    >>> not_in_graph({"lost relations": 1, "merging relations": 2})
-    '1 extracted relation not in the graph; 2 that say that two names are one, which are merged'
-    """
-    lost, merging = counts["lost relations"], counts["merging relations"]
-    says = "that says" if merging == 1 else "that say"
-    parts = [f"{count_noun(lost, 'extracted relation')} not in the graph"] if lost else []
-    if merging:
-        n = f"{merging:,}" if lost else count_noun(merging, "extracted relation")
-        parts.append(f"{n} {says} that two names are one, which are merged")
-    return "; ".join(parts)
+def show_relations_not_in_graph(counts: Mapping[str, int], place: str) -> None:
+    """Print how many extracted relations are not in the graph, why, and when to act; nothing if all are."""
+    see = f"polygraph entities lost --index {quoted(place)}"
+    # A relation that says that two names are one has merged them.
+    if loops := counts["self-loops"] + counts["merging relations"]:
+        join, are = ("joins", "it is no edge") if loops == 1 else ("join", "they are no edges")
+        out.print(
+            f"{count_noun(loops, 'extracted relation')} {join} two names of one entity, so {are} of the graph; nothing "
+            f"to do, unless names were merged that are not one: {see}",
+            style="dim",
+        )
+    if unusable := counts["lost relations"] - counts["self-loops"]:
+        out.print(
+            f"{count_noun(unusable, 'extracted relation')} could not be used; see why: {see}", style="yellow"
+        )
 
 
 def show_table(

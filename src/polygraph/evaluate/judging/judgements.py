@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from polygraph.errors import UnusableReply
 from polygraph.evaluate.statistics.agreement import Verdict
-from polygraph.models.calls import about_question
+from polygraph.models.reply_cache import about_question
 from polygraph.records import Json
 from polygraph.tasks.evaluation.judge import JudgeReply
 

@@ -10,9 +10,9 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import MadeWith, StudyAnswer, instance_of, method_of
 from polygraph.evaluate.runs.made_with import Describe, describe_answerer, differences
 from polygraph.evaluate.runs.study_folder import StudyFolder
-from polygraph.indexing.progress import Progress
+from polygraph.indexing.progress import Progress, SharedCounter
 from polygraph.models import Models
-from polygraph.models.calls import about_question
+from polygraph.models.reply_cache import about_question
 from polygraph.models.sampling import sampled
 from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Answer, AnswerForm
@@ -103,7 +103,9 @@ def answer_questions(
         ask = partial(ask, max_tokens=options.max_tokens)
     if options.form is not None:
         ask = partial(ask, form=options.form)
-    progress("answers", len(keys) - len(missing), len(keys))
+    n_done = len(keys) - len(missing)
+    progress("answers", n_done, len(keys))
+    answered = SharedCounter(progress, "answers", n_done, len(keys))
     failed: dict[str, tuple[str, Exception]] = {}
 
     def work(item: tuple[Question, int]) -> None:
@@ -136,7 +138,7 @@ def answer_questions(
             study.add_answer(answer)
             done[question.id, method, trial] = answer
             missing.discard((question.id, method, trial))
-            progress("answers", len(keys) - len(missing), len(keys))
+            answered.add_one()
 
         # Methods run in turn, so that calls they share are made once.
         with about_question(question.id):
@@ -144,8 +146,7 @@ def answer_questions(
 
     wanted = {(question, trial) for question, _, trial in missing}
     items = [(q, t) for t in range(options.trials) for q in questions if (q.id, t) in wanted]
-    for _ in models.calls.map(work, items):
-        pass
+    models.calls.map(work, items)
     if failed:
         each = "; ".join(f"{m} at {q!r} with {type(e).__name__}: {e}" for m, (q, e) in sorted(failed.items()))
         raise WorkFailed(

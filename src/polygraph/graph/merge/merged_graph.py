@@ -36,7 +36,8 @@ _BATCH = 1 << 14
 _BACKWARD = "<-"
 _STRONG = 1
 """Strength below which two names only stand together."""
-LOST_REASONS = ("both names are one entity", "a name is no entity", "no chunk is known")
+SELF_LOOP = "both names are one entity"
+LOST_REASONS = (SELF_LOOP, "a name is no entity", "no chunk is known")
 """Why an extraction row is in no relation."""
 _KEYWORD_LISTS = 4_096
 """Lists of keywords that are kept: some recur in many relations."""

@@ -45,7 +45,6 @@ def write_reports(
     *,
     max_input_tokens: int = MAX_INPUT_TOKENS,
     max_words: int = MAX_WORDS,
-    min_size: int = 1,
     language: str = "en",
     date_of: Callable[[str], str] = lambda _: "",
     qualities: Qualities | None = None,
@@ -71,7 +70,6 @@ def write_reports(
         models: with a chat model, or None.
         max_input_tokens: length of a request, instructions included (GraphRAG: 8,000).
         max_words: length that the model is asked to keep to (GraphRAG: 2,000).
-        min_size: communities with fewer entities get no report.
         language: of the documents, ISO 639-1.
         date_of: date of the document of a chunk; empty if it has none.
         qualities: see `SentenceTable`.
@@ -91,20 +89,25 @@ def write_reports(
         BudgetReached, ModelUnavailable, ModelRefused: as the model's calls do; what `keep` was given is kept.
         RequestsWaiting: with a batch, after all reports were asked for that do not depend on one that is waiting.
     """
-    wanted = [community for community in communities if len(community.entities) >= min_size]
-    if not wanted:
+    if not communities:
         return []
     chat = models.chat if models is not None else None
     if chat is None and known is None:
         extractive = extractive_reports(
-            wanted, graph, chunk_text, language=language, qualities=qualities, folder=folder, on_done=on_done
+            communities,
+            graph,
+            chunk_text,
+            language=language,
+            qualities=qualities,
+            folder=folder,
+            on_done=on_done,
         )
         by_community = {report.community: report for report in extractive}
-        return [by_community[community.id] for community in wanted]
+        return [by_community[community.id] for community in communities]
 
     members = Members(communities, graph)
     writer = partial(_extractive_writer, members, graph, chunk_text, language, qualities, folder)
-    records = _Records([members.outlines[c.id] for c in wanted], members, writer)
+    records = _Records([members.outlines[c.id] for c in communities], members, writer)
     contexts = ContextBuilder(members, chunk_text, _max_context(max_input_tokens, max_words), date_of)
     reports = _Reports(records, chat, keep, on_done)
     with (
@@ -113,7 +116,9 @@ def write_reports(
         else models.calls.background(partial(_ask, models, max_words)) as calls
     ):
         reports.calls = calls
-        for _, of_level in groupby(sorted(wanted, key=lambda each: -each.level), lambda each: each.level):
+        for _, of_level in groupby(
+            sorted(communities, key=lambda each: -each.level), lambda each: each.level
+        ):
             small: list[Community] = []
             for community in of_level:
                 if len(community.entities) < MIN_SIZE:
@@ -140,10 +145,10 @@ def write_reports(
         reports.receive_finished(1)
     if reports.waiting is not None:
         raise reports.waiting
-    for community in wanted:
+    for community in communities:
         if on_problem is not None and community.id in reports.problems:
             on_problem(community.id, reports.problems[community.id])
-    return [reports[community.id] for community in wanted]
+    return [reports[community.id] for community in communities]
 
 
 def extractive_reports(

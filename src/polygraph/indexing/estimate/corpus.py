@@ -10,7 +10,7 @@ import numpy as np
 from polygraph.indexing.documents import cut_document, missing_documents
 from polygraph.ingest import Documents
 from polygraph.models.protocols import Embedder
-from polygraph.records import Document, Extraction, Window
+from polygraph.records import Document, Extraction, Window, joined_text
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 
@@ -64,7 +64,8 @@ def read_corpus(
         kept = []
     for document in changed.values():
         _, cut = cut_document(document, manifest, embedder)
-        corpus.windows += [replace(window, text=_stored_text(window)) for window in cut]
+        # As the store gives them to the build: equal requests must be equal to the letter.
+        corpus.windows += [replace(window, text=joined_text(window.chunks)) for window in cut]
     if store is not None and kept:
         _add_stored(corpus, store, set(kept), manifest.reader)
     corpus.windows.sort(key=lambda w: (w.document, w.ordinal))
@@ -103,16 +104,6 @@ def _add_stored(corpus: Corpus, store: Store, documents: set[str], reader: str) 
     read = set(ids) - set(store.extractions.pending(reader))
     if read:
         corpus.extractions = {e.window: e for _, e in store.extractions.iterate() if e.window in read}
-
-
-def _stored_text(window: Window) -> str:
-    """Return the text as the store gives it to the build: equal requests must be equal to the letter."""
-    text, at = "", window.start
-    for each in window.chunks:
-        gap = each.start - at
-        text += (" " if gap == 1 else "\n" * gap) + each.text
-        at = each.end
-    return text
 
 
 def sample(items: Sequence[T], most: int) -> list[T]:

@@ -7,7 +7,7 @@ from polygraph.indexing.estimate.graph_size import GraphSize
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.indexing.estimate.ranges import Line, priced_line
 from polygraph.models import ChatModel
-from polygraph.models.calls import request_key
+from polygraph.models.reply_cache import request_key
 from polygraph.records import Entity, Relation
 from polygraph.tasks.indexing.describe import (
     MAX_INPUT_TOKENS,

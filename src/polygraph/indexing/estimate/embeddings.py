@@ -1,6 +1,5 @@
 """The cost of embeddings, where the embedder is an endpoint."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,16 +8,12 @@ from polygraph.graph.merge.view import GraphView
 from polygraph.indexing.estimate.graph_size import GraphSize, report_lengths
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.indexing.estimate.ranges import ZERO, Line, Range, priced_line
-from polygraph.models import Embedder
+from polygraph.models import Embedder, TextKind
+from polygraph.models.embedding_cache import BATCH, block_size, vector_keys
 from polygraph.models.retry import is_local
-from polygraph.records import digest
 
-_BATCH = 512
-"""Texts that the build embeds together."""
 _SMALL_REPORT_TOKENS = 35
 """Mean of 90 reports without a model on communities of two entities (the sample collection)."""
-_CALL = 256
-"""Texts in one call to an embedder that does not divide them itself."""
 
 
 def embedding_lines(state: EstimateState, needed: Sequence[str], size: GraphSize) -> list[Line]:
@@ -33,6 +28,7 @@ def embedding_lines(state: EstimateState, needed: Sequence[str], size: GraphSize
         lines.append(_report_line(state, embedder, size))
     if size.simulated is None:
         return lines
+    texts: dict[str, tuple[str, list[str], TextKind]]
     texts = {"resolution": ("graph", list(size.simulated.embedded), "name")}
     rows = _rows(size.simulated.view)
     for layer, (kind_of_row, text) in RECIPES.items():
@@ -69,7 +65,7 @@ def _report_line(state: EstimateState, embedder: Embedder, size: GraphSize) -> L
         share = min(1.0, n_by_model / max(1.0, size.communities.mid))
         mean = share * mean * state.report_text_share + (1 - share) * _SMALL_REPORT_TOKENS
     mean = min(mean, embedder.max_tokens)
-    calls = size.communities.map(lambda n: -(-n // _CALL))
+    calls = size.communities.map(lambda n: -(-n // block_size(embedder)))
     return priced_line(
         "report_vectors", embedder.name, state.price(embedder), calls, size.communities * mean, ZERO,
         basis="communities of a simulated graph",
@@ -86,15 +82,16 @@ def _rows(view: GraphView) -> Mapping[str, Sequence[Any]]:
     }
 
 
-def _calls(state: EstimateState, embedder: Embedder, texts: Sequence[str], kind: str) -> tuple[int, int, int]:
+def _calls(
+    state: EstimateState, embedder: Embedder, texts: Sequence[str], kind: TextKind
+) -> tuple[int, int, int]:
     """Return calls, tokens, and the number of texts whose vector is stored."""
-    prefix = digest("vector", embedder.name, kind).encode()
-    keys = {hashlib.sha256(prefix + t.encode("utf-8", "surrogatepass")).digest()[:16]: t for t in texts}
+    keys = dict(zip(vector_keys(embedder.name, kind, texts), texts, strict=True))
     stored = set(state.plan.stored_vectors(list(keys)))
     missing = [text for key, text in keys.items() if key not in stored]
     divide = getattr(embedder, "batches", None)
-    calls = 0
-    for at in range(0, len(missing), _BATCH):
-        batch = missing[at : at + _BATCH]
-        calls += len(divide(batch)) if divide else -(-len(batch) // _CALL)
+    calls, size = 0, block_size(embedder)
+    for at in range(0, len(missing), size):
+        block = missing[at : at + size]
+        calls += len(divide(block)) if divide else -(-len(block) // BATCH)
     return calls, sum(embedder.count(missing)), len(stored)

@@ -23,8 +23,8 @@ from polygraph.indexing.estimate.ranges import Line, Range, priced_line
 from polygraph.indexing.estimate.scaling import MAX_SIMULATED
 from polygraph.indexing.estimate.simulated_extraction import fit_common_words
 from polygraph.models import ChatModel, ChatRequest
-from polygraph.models.calls import request_key
 from polygraph.models.prices import Price
+from polygraph.models.reply_cache import request_key
 from polygraph.prompts import prompt
 from polygraph.records import Extraction, Window
 from polygraph.tasks.indexing import extract as extract_task

@@ -28,7 +28,7 @@ from polygraph.indexing.estimate.scaling import (
 from polygraph.indexing.estimate.simulated_extraction import simulate_extraction
 from polygraph.indexing.estimate.simulated_graph import SimulatedGraph, simulate_graph, simulate_view
 from polygraph.models import ChatModel
-from polygraph.models.calls import request_key
+from polygraph.models.reply_cache import request_key
 from polygraph.records import Extraction, Window
 from polygraph.tasks.indexing import report as report_task
 from polygraph.text.tokens import count_many, count_tokens

@@ -22,7 +22,7 @@ from polygraph.indexing.estimate.simulated_graph import resolve_simulated
 from polygraph.indexing.same_entities import choose_pairs
 from polygraph.indexing.suggested_pairs import NAMES_PER_PAIR
 from polygraph.models import ChatModel, ChatReply, ChatRequest
-from polygraph.models.calls import request_key
+from polygraph.models.reply_cache import request_key
 from polygraph.records import Extraction, Window
 from polygraph.tasks.indexing.same import (
     MAX_DESCRIPTIONS,

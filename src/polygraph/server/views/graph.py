@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from polygraph.errors import PolygraphError
-from polygraph.graph.descriptions import document_of_chunk
+from polygraph.indexing.entities import documents_of
 from polygraph.records import Chunk, Description, Entity, Relation
 from polygraph.server.problems import unknown
 from polygraph.server.served_indexes import ServedIndex
@@ -299,11 +299,7 @@ def _node(graph: GraphMap, n: int) -> dict[str, Any]:
 
 def _documents_of(entity: Entity) -> dict[str, int]:
     """Return how many chunks of each document mention an entity, most first."""
-    counts: dict[str, int] = {}
-    for chunk in entity.chunks:
-        document = document_of_chunk(chunk)
-        counts[document] = counts.get(document, 0) + 1
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+    return dict(sorted(documents_of(entity), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _evidence_chunks(relation: Relation) -> list[str]:

@@ -3,7 +3,12 @@
 from collections.abc import Callable
 
 from polygraph.store.protocol import Store
-from polygraph.testing.table_checks.documents import check_chunks, check_documents, check_removal
+from polygraph.testing.table_checks.documents import (
+    check_chunks,
+    check_documents,
+    check_removal,
+    check_shared_text,
+)
 from polygraph.testing.table_checks.extractions import (
     check_changed_documents,
     check_decisions,
@@ -19,6 +24,7 @@ __all__ = ["TABLE_CHECKS"]
 
 TABLE_CHECKS: tuple[Callable[[Store], None], ...] = (
     check_documents,
+    check_shared_text,
     check_chunks,
     check_removal,
     check_extractions,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from polygraph.records import Span
+from polygraph.records import Document, Span, Window
 from polygraph.store.protocol import Store
 from polygraph.testing.store_records import TEXT, TRICKY, chunk, extraction, put_document
 from polygraph.testing.table_checks.expect import MANY, expect
@@ -66,6 +66,15 @@ def check_documents(store: Store) -> None:
     with store.transaction():
         store.documents.set_unread("/papers", [])
     expect(documents.unread(), [], "set_unread replaces the list of a root")
+
+
+def check_shared_text(store: Store) -> None:
+    """Text that two chunks of a window share stands in the window once."""
+    chunks = (chunk("d", 0, 0, 31), chunk("d", 1, 19, 46))
+    window = Window(id="d@0", document="d", ordinal=0, title="D", chunks=chunks, text=TEXT)
+    with store.transaction():
+        store.documents.put(Document(id="d", title="D", text=TEXT), "/papers", chunks, [window])
+    expect(store.extractions.windows(["d@0"]), [window], "what two chunks share stands in their window once")
 
 
 def check_chunks(store: Store) -> None:

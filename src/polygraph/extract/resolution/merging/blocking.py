@@ -20,6 +20,8 @@ from polygraph.extract.resolution.names.spelling import (
     without_legal_form,
 )
 
+_MIN_SIMILARITY = 0.8
+"""Of names that share a word or a prefix."""
 MAX_BLOCK = 30
 """Names per block; larger blocks share something too common to be informative and are skipped."""
 
@@ -106,13 +108,8 @@ def _differ_in_long_word(a: str, b: str, min_length: int) -> bool:
     return len(differing) == 1 and min(map(len, differing[0])) >= min_length
 
 
-def shared_word_pairs(keys: Iterable[str], *, min_similarity: float = 0.8) -> Iterator[tuple[str, str]]:
-    """Yield pairs of similar names that share a rare word or a rare prefix, in order.
-
-    Args:
-        keys: normalised names.
-        min_similarity: smallest `similarity`.
-    """
+def shared_word_pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of similar names (normalised) that share a rare word or a rare prefix, in order."""
     blocks: dict[str, list[str]] = defaultdict(list)
     for key in sorted(set(keys)):
         words = key.split()
@@ -123,8 +120,8 @@ def shared_word_pairs(keys: Iterable[str], *, min_similarity: float = 0.8) -> It
     for group in blocks.values():
         if 1 < len(group) <= MAX_BLOCK:
             for a, b in combinations(group, 2):
-                if (a, b) in pairs or abs(len(a) - len(b)) > (1 - min_similarity) * max(len(a), len(b)):
+                if (a, b) in pairs or abs(len(a) - len(b)) > (1 - _MIN_SIMILARITY) * max(len(a), len(b)):
                     continue
-                if similarity(a, b) >= min_similarity:
+                if similarity(a, b) >= _MIN_SIMILARITY:
                     pairs.add((a, b))
     yield from sorted(pairs)

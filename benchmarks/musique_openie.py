@@ -2,11 +2,11 @@
 
     python benchmarks/musique_openie.py DATA [--index DIR] [--methods NAME,...] [--results FILE.jsonl]
 
-`DATA/musique-openie`: 1,886 paragraphs of MuSiQue with the triples that GPT-3.5-turbo read from them, and 44 dev
-questions with their supporting paragraphs. The triples are imported, everything else is offline: questions are read
-without a model, bge-small embeds passages. Prints one row for each method: recall of the paragraphs among the first
-five and all of them among the first ten, with 95% intervals by bootstrap over questions, and the paired differences
-from `naive`.
+`DATA/musique-openie`: 1,886 paragraphs of MuSiQue with the triples that GPT-3.5-turbo read from them, and 44 questions
+of its training set with their supporting paragraphs. The triples are imported, everything else is offline: questions
+are read without a model, bge-small embeds passages. Prints one row for each method: recall of the paragraphs among the
+first five and all of them among the first ten, with 95% intervals over questions, and the paired differences from
+`naive`.
 """
 
 import argparse

@@ -201,12 +201,16 @@ def register(name: str, method: "Method") -> None:
         method: an instance, with its parameters.
 
     Raises:
-        BadInput: if the name has other characters, or is that of one of `METHODS`.
+        BadInput: if the name has other characters, or is that of one of `METHODS`; if the method lacks a part.
     """
+    from polygraph.retrieve.base import why_no_method
+
     if not _NAME.fullmatch(name):
         raise BadInput(f"a method cannot be called {name!r}. Use letters, digits, _, - and . in its name")
     if name in METHODS:
         raise BadInput(f"there is a method {name!r} already. Register yours under another name")
+    if problem := why_no_method(method):
+        raise BadInput(f"what is registered as {name!r} is not a method: {problem}. See docs/add-a-method.md")
     _REGISTERED[name] = method
 
 
@@ -237,6 +241,8 @@ def offered() -> Mapping[str, "EntryPoint"]:
 
 
 def _load(offered: "EntryPoint") -> "Method":
+    from polygraph.retrieve.base import why_no_method
+
     try:
         found = offered.load()
         made: Method = found() if isinstance(found, type) else found
@@ -244,6 +250,6 @@ def _load(offered: "EntryPoint") -> "Method":
         raise BadInput(
             f"the method {offered.name!r} cannot be loaded from {offered.value}: {type(error).__name__}: {error}"
         ) from error
-    if not (callable(made) and hasattr(made, "needs")):
-        raise BadInput(f"{offered.value} is not a method. See docs/add-a-method.md for what one has")
+    if problem := why_no_method(made):
+        raise BadInput(f"{offered.value} is not a method: {problem}. See docs/add-a-method.md")
     return made

@@ -1,6 +1,6 @@
 """The protocol of a retrieval method, and what all methods share."""
 
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
 
 from polygraph.errors import MissingLayer
@@ -32,6 +32,18 @@ class Method(Protocol):
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve evidence for a question."""
+
+
+def why_no_method(candidate: object) -> str:
+    """Say what an object lacks to be a `Method`; empty if it is one."""
+    if isinstance(candidate, type):
+        return f"it is a class. Pass an instance: {candidate.__name__}()"
+    lacks = [part for part in ("needs", "calls", "max_tokens") if not hasattr(candidate, part)]
+    if not callable(candidate):
+        lacks.append("__call__")
+    if lacks:
+        return f"it lacks {', '.join(lacks)}"
+    return "" if is_dataclass(candidate) else "it is no dataclass, whose fields are its parameters"
 
 
 M = TypeVar("M", bound=Method)

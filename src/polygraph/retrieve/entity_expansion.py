@@ -49,7 +49,8 @@ class CollectedDescription:
     kind: Literal["entity", "relation"]
     id: str
     name: str
-    """Name of the entity, or what the relation states: its predicate, or both ends if it has several."""
+    """Name of the entity, or what the relation states: its predicate, or both ends if it has several; the same as
+    `text` if the relation is not described."""
     text: str
     chunk: str
     """Id of the passage it comes from."""
@@ -61,7 +62,7 @@ class CollectedDescription:
     def note(self) -> str:
         """The name followed by the description; what a relation states once only."""
         said = self.text.rstrip(" ;")  # a statement may be a part of a sentence up to a semicolon
-        says_it = self.kind == "relation" and said.rstrip(".").casefold() == self.name.casefold()
+        says_it = self.kind == "relation" and said.rstrip(".").casefold() == self.name.rstrip(".").casefold()
         return said if says_it else f"{self.name}: {said}"
 
 
@@ -83,6 +84,8 @@ MANY_RELATIONS = 500
 """Relations of an entity that an expansion chooses from."""
 _READ_AHEAD = 8
 """Entities that are read at once with what is likely to be taken at them."""
+_PREDICATES = 4
+"""Predicates or keywords that are read of a relation without descriptions."""
 _DESCRIPTIONS = 1 << 16
 """More than a relation has descriptions."""
 
@@ -210,7 +213,7 @@ def relation_descriptions(relation: Relation) -> list[tuple[str, str]]:
     """Return the descriptions of a relation with their chunks, or else its predicates or keywords."""
     if relation.descriptions:
         return [(d.text, d.chunk) for d in relation.descriptions]
-    words = ", ".join(relation.predicates[:4] or relation.keywords[:4])
+    words = ", ".join(relation.predicates[:_PREDICATES] or relation.keywords[:_PREDICATES])
     return [(words, relation.chunks[0])] if words and relation.chunks else []
 
 
@@ -342,19 +345,14 @@ class _Expansion:
             for end in (row, other):
                 self._crossed.setdefault(end, set()).add(n * _DESCRIPTIONS + i)
             relation, text, chunk = read[n, i]
+            source, target = (
+                distinct_name(entity.name if end == entity.id else names[other], end)
+                for end in (relation.source, relation.target)
+            )
+            label, text = _stated(relation, text, source, target)
             key = text_key(text)
             if not self._known(key):
                 n_new += 1
-                source, target = (
-                    distinct_name(entity.name if end == entity.id else names[other], end)
-                    for end in (relation.source, relation.target)
-                )
-                # Which of several predicates a description is about is not known, and a wrong one would be a statement.
-                is_known = len(relation.predicates) == 1 or not relation.descriptions
-                stated = statements(relation.predicates[:1] if is_known else (), source, target).removesuffix(
-                    "."
-                )
-                label = stated or f"{source} and {target}"
                 self._take(
                     key, replace(step, kind="relation", id=relation.id, name=label, text=text, chunk=chunk)
                 )
@@ -370,6 +368,21 @@ class _Expansion:
     def _take(self, key: int | str, found: CollectedDescription) -> None:
         self._taken.add(text_key(key) if isinstance(key, str) else key)
         self.collected.append(found)
+
+
+def _stated(relation: Relation, description: str, source: str, target: str) -> tuple[str, str]:
+    """Return what a relation states, and its description with what is needed to understand it.
+
+    Predicates and keywords alone say nothing, and many relations share them: without a description the statement of
+    all predicates, or both ends with the keywords, stands for both.
+    """
+    if not relation.descriptions:
+        stated = statements(relation.predicates[:_PREDICATES], source, target)
+        stated = stated.removesuffix(".") or f"{source} and {target}: {description}"
+        return stated, stated
+    # Which of several predicates a description is about is not known, and a wrong one would be a statement.
+    predicates = relation.predicates if len(relation.predicates) == 1 else ()
+    return statements(predicates, source, target).removesuffix(".") or f"{source} and {target}", description
 
 
 def sample(items: Sequence[T], most: int, seed: int, *names: str) -> list[T]:

@@ -1,13 +1,13 @@
 """The contract of retrieval methods, checked on small indexes."""
 
 from collections.abc import Callable
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 
 from polygraph.errors import MissingLayer
 from polygraph.models import Calls, ChatModel, Models
 from polygraph.records import Answer, Retrieval, Usage
 from polygraph.retrieve.answer import answer
-from polygraph.retrieve.base import Method, with_budget
+from polygraph.retrieve.base import Method, why_no_method, with_budget
 from polygraph.store.layers import DEPENDENCIES, with_dependencies
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing.check_retrieval import expected_calls, faults_of_answer, faults_of_retrieval
@@ -229,12 +229,8 @@ class _MethodCheck:
 
 def _check_form(method: Method) -> None:
     name = type(method).__name__
-    if not isinstance(method, Method):
-        raise AssertionError(f"{name} lacks a part of `Method`: needs, calls, max_tokens")
-    if not is_dataclass(method):
-        raise AssertionError(
-            f"{name} is not a dataclass: its parameters are fields, so that a budget can be set"
-        )
+    if problem := why_no_method(method):
+        raise AssertionError(f"{name} is not a method: {problem}")
     unknown = sorted(method.needs - set(DEPENDENCIES))
     if unknown:
         raise AssertionError(

@@ -136,6 +136,22 @@ def test_answers_are_searched_as_whole_words_and_yes_is_not_searched(index):
     assert found.as_dict()["questions"]["without_gold"] == 2
 
 
+def test_an_answer_in_the_possessive_is_found(tmp_path):
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"id": "d0", "text": "It rests on Stanley Hall’s book of 1904."}))
+    with Index.open(tmp_path / "x.index", settings=SETTINGS) as made:
+        made.add(corpus, methods=["bm25"])
+        asked = [
+            question(1, [], answers=("Stanley Hall",)),
+            question(2, [], answers=("Stanley Hall's",)),
+            question(3, [], answers=("Stanley Halls book",)),
+            question(4, [], answers=("Stanley",)),
+            question(5, [], answers=("1904 It",)),
+        ]
+        found = made.evaluate_retrieval(asked, {"m": Fixed(order=("d0",))})
+    assert scores(found, "m")["answer_hit@1"] == 0.8
+
+
 def test_each_of_several_documents_can_be_enough(index):
     asked = question(1, ["d4", "d0", "d5"], evidence_rule="any")
     got = scores(index.evaluate_retrieval([asked], {"m": Fixed(order=("d1", "d0"))}), "m")

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.evaluate.statistics.compare import compare_methods
+from polygraph.evaluate.statistics.decide import further_questions
 from polygraph.evaluate.statistics.intervals import (
     Interval,
     mean_intervals,
@@ -164,6 +165,20 @@ def test_a_wider_margin_makes_undecided_methods_equivalent():
         "equivalent",
         None,
     )
+
+
+@pytest.mark.parametrize("d", [[-1.0] * 3 + [0.0], [1.0] * 4, [0.25, 0.5, 0.5, 0.0, 0.75]])
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 6])
+def test_as_many_further_questions_as_would_decide_are_significant_if_they_all_agree(d, alpha):
+    (paired,) = paired_means(np.array(d)[:, None], rng())
+    further = further_questions(paired, 0.05, alpha=alpha)
+    # 2 / 2^6 is the first p below 0.05, 2 / 2^8 the first below 0.05 / 6; ties do not count.
+    needed = {0.05: 6, 0.05 / 6: 8}[alpha]
+    share = np.count_nonzero(d) / len(d)
+    assert (len(d) + further) * share >= needed
+    more = np.resize(np.array(d), (len(d) + further, 1))
+    (later,) = paired_means(more, rng())
+    assert later.interval(alpha).low > 0 or later.interval(alpha).high < 0
 
 
 @pytest.mark.parametrize("n", [6, 9, 30, 130])

@@ -1,9 +1,11 @@
 """A study runs once, resumes after interruptions, and gives the same files again."""
 
 import json
-from dataclasses import asdict, replace
+import time
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -19,6 +21,8 @@ from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.graph.csr import Graph
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
+from polygraph.retrieve import register
+from polygraph.retrieve.methods.lexical import BM25
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -162,6 +166,33 @@ def test_a_method_that_fails_is_named_and_the_answers_of_the_others_are_kept(fol
         assert len(kept) == len(study.questions())
         assert len(asked) == 1, "a method that failed is asked nothing more"
         assert len(study.answer(["naive", "bm25"])) == 2 * len(kept)
+
+
+def test_what_is_loaded_for_the_first_question_does_not_count_as_time_of_its_answer(
+    folder, tmp_path, monkeypatch
+):
+    loaded = []
+
+    @dataclass(frozen=True, kw_only=True)
+    class Slow:
+        needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical"})
+        calls: ClassVar[str] = "1"
+        max_tokens: int = 2_000
+
+        def __call__(self, question, index, models):
+            if not loaded:
+                loaded.append(models.chat)
+                time.sleep(1)
+            return BM25(max_tokens=self.max_tokens)(question, index, models)
+
+    monkeypatch.setattr("polygraph.retrieve._REGISTERED", {})
+    register("slow", Slow())
+    with opened(folder) as index:
+        study = index.experiment(tmp_path / "s")
+        study.generate_questions("sentences", n=2)
+        answers = study.answer(["slow"])
+    assert loaded == [None], "no language model is called for it"
+    assert max(a.usage["seconds"] for a in answers) < 1
 
 
 def test_a_truncated_line_is_written_again(folder, tmp_path):

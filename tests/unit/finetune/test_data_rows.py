@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polygraph.config import Settings
 from polygraph.errors import BadInput
-from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer
+from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer, normalise_passage
 from polygraph.evaluate.questions.file import GoldPassage, Question
 from polygraph.finetune.data.build import DataOptions, make_rows
 from polygraph.finetune.data.gold_questions import resolve_questions
@@ -38,6 +38,9 @@ COPY = "The lamp of Island 3 was lit by David Lind in 1853."
 TEXTS["copy.txt"] = f"An old cutting\n\n{COPY} Nobody knows who cut it out.\n"
 TEXTS["odd.txt"] = (
     "Notes of a clerk\n\nThe oil of the north store [2] was bought by Mr. Ovid in the spring.\n"
+)
+TEXTS["own.txt"] = (
+    "A letter\n\nThe lamp of Island 0 is Ada Berg's own, and that of Island 3 is David Lind's.\n"
 )
 GOLD = [
     *(
@@ -201,7 +204,7 @@ def test_no_distractor_holds_an_answer_or_a_quote(lamps, preset, seed):
             if chunk.id in oracles:
                 assert row.has_oracle
                 continue
-            text = normalise_answer(shown[n])
+            text = normalise_passage(shown[n])
             assert not any(contains_answer(text, normalise_answer(a)) for a in row.question.answers)
             assert not any(quote.text in shown[n] for quote in row.question.quotes)
 

@@ -190,15 +190,30 @@ def test_each_description_has_its_path_and_pass():
     assert by_text["a1"].note == "A: a1"
 
 
-def test_relations_without_description_use_their_predicate_and_empty_ones_are_not_followed():
-    index = Tiny({"A": [], "B": ["b"], "C": ["c"]}, [("A", "B", []), ("A", "C", [])])
-    index.all_relations[0] = Relation(
-        id="A|B", source="a", target="b", predicates=("built", "<-paid"), keywords=(), descriptions=(),
-        weight=1.0, chunks=("x:0", "y:0"),
+def undescribed(a, b, predicates=(), keywords=()):
+    return Relation(
+        id=f"{a}|{b}", source=a.lower(), target=b.lower(), predicates=predicates, keywords=keywords, descriptions=(),
+        weight=1.0, chunks=(f"{a}-{b}:0", "y:0"),
     )  # fmt: skip
+
+
+def test_relations_without_description_are_statements_and_empty_ones_are_not_followed():
+    index = Tiny({"A": [], "B": ["b"], "C": ["c"]}, [("A", "B", []), ("A", "C", [])])
+    index.all_relations[0] = undescribed("A", "B", predicates=("built", "<-paid"))
     found, visits = expand_entities({"weak": [0]}, EntityReader(index), ExpansionLimits())
-    assert [(c.text, c.chunk) for c in found] == [("built, <-paid", "x:0"), ("b", "B:0")]
+    assert [(c.note, c.chunk) for c in found] == [("A built B. B paid A", "A-B:0"), ("B: b", "B:0")]
     assert [v.entity for v in visits] == ["a", "b"]
+
+
+@pytest.mark.parametrize("share_visited", [False, True])
+def test_relations_without_description_that_share_a_predicate_are_different_statements(share_visited):
+    index = Tiny({"A": [], "B": [], "C": [], "D": []}, [("A", "B", []), ("A", "C", []), ("A", "D", [])])
+    index.all_relations[0] = undescribed("A", "B", predicates=("located in",))
+    index.all_relations[1] = undescribed("A", "C", predicates=("located in",))
+    index.all_relations[2] = undescribed("A", "D", keywords=("trade",))
+    limits = ExpansionLimits(share_visited=share_visited)
+    found, _ = expand_entities({"weak": [0]}, EntityReader(index), limits)
+    assert [c.note for c in found] == ["A located in B", "A located in C", "A and D: trade"]
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_distinct_entities_are_counted_without_a_model(index):
         look("v", "", "visits", "Ezra"),
         {"question": "How many?", "operator": "count", "alias": "n", "of": ["@v"]},
     )
-    assert (done["n"].number, done["n"].text) == (2.0, "2 (Ada; Bela)")
+    assert (done["n"].quantity.value, done["n"].text) == (2.0, "2 (Ada; Bela)")
     assert set(done["n"].chunks) == set(done["v"].chunks)
 
 
@@ -195,9 +195,25 @@ def test_the_earlier_of_two_and_the_years_between_are_computed_from_their_passag
         {"question": "Sum?", "operator": "math", "alias": "m", "expression": "(@b - @a) * 2"},
     )
     assert done["c"].text == "Ada (Bela: 1889; Ada: 1871)"
-    assert (done["d"].number, done["m"].number) == (18.0, 36.0)
+    assert (done["d"].quantity.value, done["m"].quantity.value) == (18.0, 36.0)
     assert done["d"].text == "18 years (1871; 1889)"
     assert len(done["m"].facts) == 2
+
+
+def test_arithmetic_has_one_unit_for_each_kind_of_quantity(tmp_path, index_of):
+    texts = {"d1": "Ada visits Alder over 2 km.", "d2": "Bela visits Brook over 500 m."}
+    with index_of(tmp_path, texts, models(scripted_chat())) as lengths:
+        done = run(
+            lengths,
+            look("a", "Ada", "visits"),
+            look("b", "Bela", "visits"),
+            {"question": "?", "operator": "compare", "alias": "d", "of": ["a", "b"], "op": "diff"},
+            {"question": "?", "operator": "math", "alias": "m", "expression": "@a - @b"},
+            {"question": "?", "operator": "math", "alias": "n", "expression": "@d * 2"},
+        )
+    assert done["d"].text == "1.5 km (2 km; 500 m)"
+    assert done["m"].text == "a - b = 1.5 (a = 2 km, b = 0.5 km)"
+    assert done["n"].text == "d * 2 = 3 (d = 1.5 km)"
 
 
 def test_sums_sorting_and_filters_read_the_sentences_of_each_row(index):
@@ -209,7 +225,7 @@ def test_sums_sorting_and_filters_read_the_sentences_of_each_row(index):
         {"question": "?", "operator": "filter", "alias": "f", "of": ["l"], "condition": "less than £20"},
         {"question": "?", "operator": "filter", "alias": "g", "of": ["l"], "condition": "lent shillings"},
     )
-    assert (done["t"].text, done["t"].number) == ("£42", 42.0)
+    assert (done["t"].text, done["t"].quantity.value) == ("£42", 42.0)
     assert done["s"].text == "Hugo (£30)"
     assert done["f"].text == done["g"].text == "Fern"
 
@@ -251,7 +267,7 @@ def test_with_a_model_a_step_is_answered_and_narrowed_to_what_the_answer_names(i
     )
     assert done["v"].text == "Bela did"
     assert [r.name for r in done["v"].rows] == ["Bela"]
-    assert (done["n"].number, done["v"].calls, done["n"].calls) == (1.0, 1, 0)
+    assert (done["n"].quantity.value, done["v"].calls, done["n"].calls) == (1.0, 1, 0)
 
 
 def test_rows_that_code_cannot_decide_are_judged_by_the_model_in_one_call(index):

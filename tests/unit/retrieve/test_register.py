@@ -13,6 +13,7 @@ from polygraph.errors import BadInput, UnknownMethod
 from polygraph.evaluate.questions.file import Question
 from polygraph.retrieve import METHODS, method, offered, register
 from polygraph.retrieve.methods.lexical import BM25
+from polygraph.testing import check_method
 
 SETTINGS = Settings(embedder="hash", name_embedder="hash", reranker="none", chunk_tokens=50)
 
@@ -45,6 +46,28 @@ def test_a_registered_method_is_used_by_its_name_and_a_later_one_takes_its_place
     assert "mine" not in METHODS
     with pytest.raises(UnknownMethod, match="mine"):
         method("other")
+
+
+def test_what_lacks_a_part_of_a_method_is_refused_with_the_part():
+    class Undeclared:
+        needs = frozenset({"chunks"})
+
+        def __call__(self, question, index, models):
+            raise NotImplementedError
+
+    class Plain(Undeclared):
+        calls = "1"
+        max_tokens = 100
+
+    for candidate, reason in (
+        (Undeclared(), "it lacks calls, max_tokens"),
+        (Plain(), "no dataclass"),
+        (BM25, r"Pass an instance: BM25\(\)"),
+    ):
+        with pytest.raises(BadInput, match=reason):
+            register("mine", candidate)
+        with pytest.raises(AssertionError, match=reason):
+            check_method(candidate)
 
 
 @pytest.fixture

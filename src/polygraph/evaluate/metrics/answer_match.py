@@ -25,6 +25,7 @@ _NAMED_OPTION = re.compile(r"\b(?:answer|option|choice)\b(?: is|:)?\s*\(?([a-z])
 _OPTIONS = re.compile(r"[(]?[A-H][)]?(?:\s*(?:[,;/&，、；]|\band\b)\s*[(]?[A-H][)]?)*(?=\s*(?:[.:;\n。]|$))")
 """Options at the beginning of an answer, such as "A, C" or "(A) and (C)."."""
 _ANSWER_IS = re.compile(r"\banswer\s+is\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.IGNORECASE)
 _COLON = re.compile("[:：]")
 _MAX_CHARACTERS = 20_000
 """Characters of a prediction that are read."""
@@ -55,6 +56,20 @@ def normalise_answer(text: str) -> str:
     'answer'
     """
     return " ".join(answer_tokens(text))
+
+
+def normalise_passage(text: str) -> str:
+    """Normalise a text in which answers are searched for with `contains_answer`.
+
+    A name in the possessive counts as the name, too, which SQuAD's normalisation would make another word of. Both
+    readings stand in the result, separated by a sign that no answer contains.
+
+    >>> normalise_passage("Stanley Hall's book")
+    'stanley halls book | stanley hall book'
+    """
+    plain = normalise_answer(text)
+    without = _POSSESSIVE.sub("", text)
+    return plain if without == text else f"{plain} | {normalise_answer(without)}"
 
 
 def contains_answer(text: str, answer: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from polygraph.errors import MissingLayer
-from polygraph.evaluate.metrics.answer_match import normalise_answer
+from polygraph.evaluate.metrics.answer_match import normalise_answer, normalise_passage
 from polygraph.evaluate.metrics.relevance import is_searchable
 from polygraph.evaluate.questions.file import Question
 from polygraph.store.snapshot import Snapshot
@@ -52,7 +52,7 @@ def answer_coverage(questions: Sequence[Question], index: Snapshot) -> Coverage:
         *(d.text for e in entities for d in e.descriptions),
         *(text for r in relations for text in (*r.predicates, *(d.text for d in r.descriptions))),
     ]
-    described = _join(map(normalise_answer, dict.fromkeys(texts)))
+    described = _join(map(normalise_passage, dict.fromkeys(texts)))
     counts = {"n": 0, "named": 0, "within": 0, "described": 0}
     absent = []
     for question in questions:

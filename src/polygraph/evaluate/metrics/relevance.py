@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer
+from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer, normalise_passage
 from polygraph.evaluate.metrics.ranking import ranks_of
 from polygraph.evaluate.questions.file import GoldPassage, Question
 from polygraph.evaluate.records import GoldRanks
@@ -83,7 +83,7 @@ def rank_gold(gold: ResolvedGold, retrieval: Retrieval, index: Snapshot, depth: 
     texts = [chunk.text for chunk in chunks[:depth]]
     answer: tuple[int | None, ...] = ()
     if gold.answers:
-        normalised = enumerate(map(normalise_answer, texts), 1)
+        normalised = enumerate(map(normalise_passage, texts), 1)
         answer = (
             next((r for r, text in normalised if any(contains_answer(text, a) for a in gold.answers)), None),
         )

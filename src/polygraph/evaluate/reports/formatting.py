@@ -1,6 +1,7 @@
 """Numbers, names and tables as text, for every form of a report."""
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from polygraph.evaluate.statistics.intervals import Interval
 
@@ -71,14 +72,14 @@ def confidence_percent(alpha: float) -> str:
 def dollars(amount: float | None) -> str:
     """Format US dollars with at least two significant digits.
 
-    >>> dollars(0.000583), dollars(1.5), dollars(0.0), dollars(None)
-    ('$0.00058', '$1.50', '$0', 'unknown')
+    >>> dollars(0.000583), dollars(4.38e-5), dollars(1.5), dollars(0.0), dollars(None)
+    ('$0.00058', '$0.000044', '$1.50', '$0', 'unknown')
     """
     if amount is None:
         return "unknown"
     if amount >= 0.1:
         return f"${amount:,.2f}"
-    return "$0" if amount == 0 else f"${amount:.2g}" if amount >= 1e-4 else f"${amount:.1e}"
+    return "$0" if amount == 0 else f"${Decimal(f'{amount:.2g}'):f}"
 
 
 def mean_interval(found: Interval) -> str:

@@ -13,7 +13,10 @@ from polygraph.evaluate.statistics.win_rates import WinRates
 
 Table: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Columns and rows."""
-METHODS_CAPTION = "Means per question, as if nothing had been cached; seconds: median and 95th percentile"
+METHODS_CAPTION = (
+    "Means per question, as if nothing had been cached; seconds: median and 95th percentile, without the time of calls "
+    "that were cached or made by batch"
+)
 PAIRS_CAPTION = (
     "Comparisons of two methods. Relative win rate: wins less losses, as a share of all; its interval over questions "
     "and p are corrected for all pairs (Holm). Points: mean difference of scores per aspect; its interval (95 %) and "

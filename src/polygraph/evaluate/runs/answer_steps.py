@@ -16,6 +16,7 @@ from polygraph.models.reply_cache import about_question
 from polygraph.models.sampling import sampled
 from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Answer, AnswerForm
+from polygraph.retrieve import method as named_method
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun
 
@@ -146,6 +147,9 @@ def answer_questions(
 
     wanted = {(question, trial) for question, _, trial in missing}
     items = [(q, t) for t in range(options.trials) for q in questions if (q.id, t) in wanted]
+    # Answers by batch have no times; an index of one document has too few questions to load it twice.
+    if items and not document and models.calls.batch is None:
+        _warm_up(items[0][0].question, list(planned), snapshot(), models)
     models.calls.map(work, items)
     if failed:
         each = "; ".join(f"{m} at {q!r} with {type(e).__name__}: {e}" for m, (q, e) in sorted(failed.items()))
@@ -192,6 +196,15 @@ def today() -> str:
 
 
 # --- parts --------------------------------------------------------------------------------------------
+
+
+def _warm_up(question: str, methods: Sequence[str], index: Snapshot, models: Models) -> None:
+    """Load embedders, reranker and layers before the answers are timed; no language model is called."""
+    for name in methods:
+        try:
+            named_method(method_of(name))(question, index, replace(models, chat=None))
+        except Exception:  # noqa: S112 - the question is asked again, and its problem is reported
+            continue
 
 
 def _temperature(

@@ -64,6 +64,8 @@ class PairedMean:
     scale: float
     """Standard error over ``sqrt`` of the number of observations; 0 if all differences are equal."""
     skewness: float
+    differing: int
+    """Number of differences other than 0."""
     outcomes: tuple[int, int] | None = None
     """Wins and losses, if every difference is 0 or the bound and they are not all equal."""
 
@@ -164,11 +166,14 @@ def _are_shares(values: Array) -> bool:
 
 def _paired_mean(d: Array, p_randomisation: float, bound: float) -> PairedMean:
     n, mean = len(d), float(d.mean())
+    differing = int((np.abs(d) > 1e-12).sum())
     if n == 1 or float(np.ptp(d)) < 1e-12:
         # The share of other differences that still allows a mean of 0, by the interval of Clopper and Pearson.
         share = bound / (bound + abs(mean))
         p = max(min(1.0, 2 * share**n), p_randomisation) if n > 1 else 1.0
-        return PairedMean(n=n, mean=mean, bound=bound, p=p, centre=mean, scale=0.0, skewness=0.0)
+        return PairedMean(
+            n=n, mean=mean, bound=bound, p=p, centre=mean, scale=0.0, skewness=0.0, differing=differing
+        )
     weight = n + 2 * _PSEUDO
     largest = max(float(np.abs(d).max()), _MIN_SCALE * bound)
     centre = float(d.sum()) / weight
@@ -195,6 +200,7 @@ def _paired_mean(d: Array, p_randomisation: float, bound: float) -> PairedMean:
         centre=centre,
         scale=scale,
         skewness=skewness,
+        differing=differing,
         outcomes=outcomes,
     )
 

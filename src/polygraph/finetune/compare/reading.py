@@ -7,6 +7,7 @@ from polygraph.evaluate.metrics.answer_match import (
     contains_answer,
     exact_match,
     normalise_answer,
+    normalise_passage,
     token_prf,
 )
 from polygraph.evaluate.questions.file import Question
@@ -78,5 +79,5 @@ def _measure(question: Question, answer: StudyAnswer) -> dict[str, float]:
 
 
 def _contains(context: str, answers: Sequence[str]) -> bool:
-    text = normalise_answer(context)
+    text = normalise_passage(context)
     return any(contains_answer(text, normalise_answer(answer)) for answer in answers)

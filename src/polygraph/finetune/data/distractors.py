@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer
+from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer, normalise_passage
 from polygraph.evaluate.metrics.relevance import is_searchable
 from polygraph.finetune.data.records import Quote, TrainingQuestion
 from polygraph.models import Models
@@ -62,7 +62,7 @@ class PartPassages:
             plain = one_line(shown.text)
             if plain in texts or any(_touches(quote, chunk, plain) for quote in question.quotes):
                 continue
-            normalised = normalise_answer(shown.text)
+            normalised = normalise_passage(shown.text)
             if any(contains_answer(normalised, answer) for answer in searchable):
                 continue
             texts.add(plain)

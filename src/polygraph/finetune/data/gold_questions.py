@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from polygraph.errors import BadInput
-from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer
+from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer, normalise_passage
 from polygraph.evaluate.metrics.relevance import is_searchable
 from polygraph.evaluate.questions.file import GoldPassage, Question
 from polygraph.finetune.data.quotes import MAX_QUOTE, best_sentence, locate, oracles_of, sentences, shared
@@ -93,7 +93,7 @@ def _resolve(question: Question, index: Snapshot, max_oracles: int) -> TrainingQ
         raise DropError("its evidence is not in the index, or only a part of it")
     answers = [a for a in map(normalise_answer, question.answers) if is_searchable(a)]
     oracles = oracles_of(quotes, index.chunks_by_id([q.chunk for q in quotes]))
-    texts = [normalise_answer(chunk.text) for chunk in oracles]
+    texts = [normalise_passage(chunk.text) for chunk in oracles]
     # A quote of the gold is trusted even if its answer is in other words.
     if answers and not gold and not any(contains_answer(text, a) for text in texts for a in answers):
         raise DropError("no passage of its evidence holds the answer word for word")
@@ -167,7 +167,7 @@ def _best(chunks: Iterable[Chunk], question: Question) -> Quote | None:
     answers = [a for a in map(normalise_answer, question.answers) if is_searchable(a)]
     best: tuple[float, Quote] | None = None
     for chunk in chunks:
-        text = normalise_answer(chunk.text)
+        text = normalise_passage(chunk.text)
         holds = [a for a in answers if contains_answer(text, a)]
         found = _with_answer(chunk, holds, wanted) if holds else best_sentence(chunk, wanted)
         if found is not None and (best is None or found[0] > best[0]):
@@ -179,6 +179,6 @@ def _with_answer(chunk: Chunk, answers: Sequence[str], wanted: frozenset[str]) -
     scored = [
         (_IN_ANSWER + shared(wanted, quote.text), quote)
         for quote in sentences(chunk)
-        if any(contains_answer(normalise_answer(quote.text), answer) for answer in answers)
+        if any(contains_answer(normalise_passage(quote.text), answer) for answer in answers)
     ]
     return max(scored, key=lambda each: (each[0], -each[1].start)) if scored else best_sentence(chunk, wanted)

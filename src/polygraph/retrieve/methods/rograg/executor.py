@@ -13,7 +13,7 @@ from polygraph.retrieve.evidence import passages_of
 from polygraph.retrieve.methods.rograg import operators
 from polygraph.retrieve.methods.rograg.arithmetic import ExpressionError, evaluate, names_in
 from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions
-from polygraph.retrieve.methods.rograg.operators import Row, value_of, value_row, written
+from polygraph.retrieve.methods.rograg.operators import Row, Value, value_of, value_row, written
 from polygraph.retrieve.methods.rograg.step_result import LISTED, Results, StepResult, list_names
 from polygraph.retrieve.methods.rograg.step_retrieval import StepRetrieval
 from polygraph.store.snapshot import Snapshot
@@ -67,7 +67,9 @@ class PlanExecutor:
         match step.operator:
             case "count":
                 n = operators.count(rows)
-                return replace(base, text=f"{n}{list_names(rows)}", rows=tuple(rows), number=float(n))
+                return replace(
+                    base, text=f"{n}{list_names(rows)}", rows=tuple(rows), quantity=Quantity(value=float(n))
+                )
             case "sum":
                 return _sum(step, base, rows)
             case "sort":
@@ -114,7 +116,7 @@ class PlanExecutor:
         found = operators.compare(sides, op, step.key)
         if found.text:
             chosen = (found.row,) if found.row else ()
-            return replace(base, text=found.text, rows=chosen, number=found.value)
+            return replace(base, text=found.text, rows=chosen, quantity=found.value)
         problem = "the values cannot be compared"
         if self._models.chat is None:
             return replace(base, problem=problem)
@@ -125,27 +127,32 @@ class PlanExecutor:
         used = list(dict.fromkeys(name.partition(".")[0] for name in names_in(step.expression)))
         inputs = [self._results[alias] for alias in used if alias in self._results]
         base = _resting_on(base, inputs)
-        values: dict[str, float] = {}
+        found: dict[str, Value] = {}
         for result in inputs:
-            alias = result.step.alias
-            value = value_of(result.as_row(), step.key or result.step.question)
-            if result.number is not None:
-                values[alias] = result.number
-            elif isinstance(value, Date):
+            value = result.quantity or value_of(result.as_row(), step.key or result.step.question)
+            if value is not None:
+                found[result.step.alias] = value
+        values: dict[str, float] = {}
+        given: dict[str, str] = {}
+        for alias, value in operators.in_common_units(found).items():
+            if isinstance(value, Date):
                 values[alias], values[f"{alias}.day"] = float(value.first[0]), value.day_number
-            elif value is not None:
+                given[alias] = value.text
+            else:
                 values[alias] = value.value / value.factor
+                given[alias] = written(value)
         try:
             number = evaluate(step.expression, values)
         except ExpressionError as error:
             return replace(base, problem=f"{step.expression!r} cannot be worked out: {error}")
-        text = written(Quantity(value=number))
-        given = ", ".join(f"{name} = {written(Quantity(value=v))}" for name, v in values.items())
+        quantity = Quantity(value=number)
+        text = written(quantity)
+        listed = ", ".join(f"{name} = {value}" for name, value in given.items())
         return replace(
             base,
-            text=f"{step.expression.replace('@', '')} = {text}" + (f" ({given})" if given else ""),
+            text=f"{step.expression.replace('@', '')} = {text}" + (f" ({listed})" if listed else ""),
             rows=(replace(value_row(text), facts=tuple(f.n for f in base.facts), chunks=base.chunks),),
-            number=number,
+            quantity=quantity,
         )
 
     def _deduce(self, step: PlanStep, base: StepResult, inputs: Sequence[StepResult]) -> StepResult:
@@ -189,7 +196,7 @@ def _sum(step: PlanStep, base: StepResult, rows: Sequence[Row]) -> StepResult:
         base,
         text=written(summed),
         rows=tuple(rows),
-        number=summed.value / summed.factor,
+        quantity=summed,
         problem=f"without {names}: no such number" if without_number else "",
     )
 

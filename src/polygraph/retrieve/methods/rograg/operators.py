@@ -6,11 +6,12 @@ guessed: it is sorted last, or listed as undecided.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from polygraph.text.normalize import normalize_name
+from polygraph.text.prose import count_noun
 from polygraph.text.quantities import (
     CURRENCIES,
     Date,
@@ -105,8 +106,8 @@ class Comparison:
     """In words; empty if the values cannot be compared."""
     row: Row | None = None
     """The greatest, least, earliest or latest row; None for other operations."""
-    value: float | None = None
-    """For ``diff``, the difference: in the base unit, for dates in days (in years if only years are known)."""
+    value: Quantity | None = None
+    """For ``diff``, the difference; of dates a bare number of days (of years if only years are known)."""
 
 
 def kind_of(key: str) -> Kind | None:
@@ -344,10 +345,11 @@ def _compare_pair(rows: Sequence[Row], valued: Sequence[tuple[Row, Value]], op: 
     if isinstance(a, Date) and isinstance(b, Date):
         years = all(d.first[1:] == (1, 1) and d.last[1:] == (12, 31) for d in (a, b))
         n = float(abs(a.first[0] - b.first[0])) if years else abs(a.day_number - b.day_number)
-        return Comparison(text=f"{n:g} {'years' if years else 'days'} ({a.text}; {b.text})", value=n)
+        gap = count_noun(int(n), "year" if years else "day")
+        return Comparison(text=f"{gap} ({a.text}; {b.text})", value=Quantity(value=n))
     if isinstance(a, Quantity) and isinstance(b, Quantity) and side is not None:
-        gap = replace(a, value=abs(a.value - b.value))
-        return Comparison(text=f"{written(gap)} ({a.text}; {b.text})", value=gap.value)
+        size = replace(a, value=abs(a.value - b.value), text="")
+        return Comparison(text=f"{written(size)} ({a.text}; {b.text})", value=size)
     return Comparison(text="")
 
 
@@ -363,6 +365,25 @@ def written(quantity: Quantity) -> str:
     if quantity.dimension in {"£", "$", "€"}:
         return f"{quantity.dimension}{text}"
     return f"{text}%" if quantity.dimension == "%" else f"{text} {quantity.unit}".rstrip()
+
+
+def in_common_units(values: Mapping[str, Value]) -> dict[str, Value]:
+    """Convert quantities of one dimension to the unit of the first of them, so that they can be calculated with.
+
+    >>> found = {"a": quantities("2 km")[0], "b": quantities("500 m")[0], "c": quantities("3 kg")[0]}
+    >>> [written(q) for q in in_common_units(found).values()]
+    ['2 km', '0.5 km', '3 kg']
+    """
+    first: dict[str, Quantity] = {}
+    for value in values.values():
+        if isinstance(value, Quantity):
+            first.setdefault(value.dimension, value)
+    return {
+        name: replace(value, unit=first[value.dimension].unit, factor=first[value.dimension].factor)
+        if isinstance(value, Quantity)
+        else value
+        for name, value in values.items()
+    }
 
 
 def value_row(text: str) -> Row:

@@ -8,6 +8,7 @@ from polygraph.records import Json
 from polygraph.retrieve.methods.rograg.fact_search import Fact, LinkedName
 from polygraph.retrieve.methods.rograg.operators import Row
 from polygraph.tasks.questions.plan import REFERENCE, PlanStep, referenced_aliases
+from polygraph.text.quantities import Quantity
 
 REFERENCED_ROWS = 5
 """Rows of an earlier result that a reference to it stands for."""
@@ -32,7 +33,7 @@ class StepResult:
     """Ids of passages, best first."""
     label: str = ""
     """What the result is about, for comparisons."""
-    number: float | None = None
+    quantity: Quantity | None = None
     """Its value in arithmetic, if code has computed one."""
     linked: tuple[LinkedName, ...] = ()
     calls: int = 0

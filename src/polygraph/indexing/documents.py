@@ -28,6 +28,7 @@ def update_documents(
     cut: Callable[[Document], Parts],
     progress: Progress,
     on_change: Callable[[], object] = lambda: None,
+    within: Sequence[str] | None = None,
 ) -> BuildReport:
     """Update the documents of the index to those that were loaded.
 
@@ -43,7 +44,17 @@ def update_documents(
         cut: returns the parts of a document that is new or changed.
         progress: called after each document.
         on_change: called before the first change, if there is any.
+        within: files and folders below the roots, absolute, if only these were read. Of the rest of the roots,
+            documents stay, and so does the list of what could not be read.
+
+    Returns:
+        What was added, changed and removed, and what could not be read.
     """
+    places = None if within is None else frozenset(map(Path, within))
+
+    def was_read(path: Path) -> bool:
+        return places is None or not places.isdisjoint((path, *path.parents))
+
     known = store.documents.hashes()
     report = BuildReport()
     unread: list[tuple[str, str]] = []
@@ -76,7 +87,7 @@ def update_documents(
         progress("documents", done, loaded.total)
     progress("documents", len(present), loaded.total)  # the last files may have held nothing
     unread += [(u.path, u.reason) for u in loaded.unread]
-    for document_id in missing_documents(store, known, roots, present, loaded.unread):
+    for document_id in missing_documents(store, known, roots, present, loaded.unread, was_read):
         before_change()
         with store.transaction():
             store.documents.remove(document_id)
@@ -89,9 +100,14 @@ def update_documents(
         if obsolete:
             store.reports.remove_written(obsolete)
             store.graph.remove_written_summaries(obsolete)
-        for root in roots:
-            store.documents.set_unread(root, [])
-        store.documents.set_unread(roots[0] if roots else "", report.unread)
+        still = {
+            root: [each for each in store.documents.unread(root) if not was_read(Path(root) / each[0])]
+            for root in roots
+        }
+        first = roots[0] if roots else ""
+        still[first] = [*still.get(first, ()), *report.unread]
+        for root, listed_there in still.items():
+            store.documents.set_unread(root, listed_there)
     if store.documents.unread() != listed:
         on_change()  # so that open readers notice
     return report
@@ -103,6 +119,7 @@ def missing_documents(
     roots: Sequence[str],
     present: Container[str],
     unread: Iterable[Unread],
+    was_read: Callable[[Path], bool] = lambda _: True,
 ) -> list[str]:
     """Return the ids of the documents that are no longer below their root.
 
@@ -114,6 +131,7 @@ def missing_documents(
         roots: the folders, files or globs that were given, absolute.
         present: ids of the documents that were found.
         unread: what could not be read.
+        was_read: tells of the file of a document whether it was looked for.
     """
     paths = [each.path for each in unread if not each.was_read]
     kept = {*paths, *(path.rpartition(":")[0] for path in paths)}
@@ -122,6 +140,8 @@ def missing_documents(
         if root not in roots or document_id in present:
             continue
         document = store.documents.get(document_id)
+        if document is not None and not was_read(Path(document.source)):
+            continue
         path = document.metadata.get("path", document_id) if document else document_id
         within = (str(above) for above in PurePosixPath(str(path)).parents)  # a file of an archive
         if path not in kept and document_id not in kept and kept.isdisjoint(within):

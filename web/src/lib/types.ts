@@ -81,6 +81,8 @@ export interface Retrieval {
 export interface Fact {
   relation: string;
   sentence: string;
+  /** Name of the entity to which it leads. */
+  to: string;
   chunk: string;
 }
 

@@ -346,3 +346,11 @@ def test_the_first_paint_takes_less_than_a_second(open_page):
         }).observe({ type: 'paint', buffered: true }))"""
     )
     assert painted < 3000  # other tests run beside this one
+
+
+def test_the_printed_address_works_in_a_tab_that_shows_the_page_already(open_page, server):
+    page = open_page(token="")
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.goto(f"{server}/#token=page-tests-token-of-enough-length")  # only the fragment changes
+    expect(page.locator(".index-name")).to_have_text("new")
+    assert "token" not in page.url

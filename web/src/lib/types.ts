@@ -144,6 +144,8 @@ export interface Job {
   id: string;
   kind: string;
   index: string;
+  /** What it works on, such as names of files. */
+  about: string[];
   state: "queued" | "running" | "done" | "failed" | "cancelled";
   stage: string | null;
   done: number | null;

@@ -301,13 +301,14 @@ def explain_database_error(error: Exception, shown: str) -> PolygraphError:
 
 
 def _without_password(text: str, url: DatabaseUrl) -> str:
-    """Return an error of libpq on one line, without the secrets of a URL."""
+    """Return an error of libpq on one line, without its advice (lines with a tab) and without the secrets of a URL."""
     parts = urlsplit(url.conninfo)
     account = parts.netloc.rpartition("@")[0].partition(":")[2]
     secrets = [account, *(value for name, value in parse_qsl(parts.query) if "password" in name)]
     for secret in (form for value in secrets for form in (value, unquote(value)) if form):
         text = text.replace(secret, "***")
-    return " ".join(text.split()).rstrip(".")
+    said = " ".join(line for line in text.splitlines() if not line.startswith("\t"))
+    return " ".join(said.split()).rstrip(".")
 
 
 def escape(text: str) -> str:

@@ -22,6 +22,9 @@ def test_a_newcomer_uploads_asks_reads_the_source_and_compares(open_page, tmp_pa
     note.write_text("The bell of Grey Reef was cast by Ines Corve in 1882. Captain Tobin hung it himself.")
     page.get_by_label("Files to add").set_input_files(str(note))
     page.wait_for_selector(".documents-table", timeout=120_000)
+    page.get_by_role("button", name=re.compile("^jobs .* 0 running")).click()
+    expect(page.locator(".job.done", has_text="bell.txt").locator(".number")).to_contain_text("1 added")
+    page.keyboard.press("Escape")
     page.get_by_role("link", name="Ask").click()
     ask(page, "Who cast the bell of Grey Reef?")
     assert "Ines Corve" in page.locator(".answer").inner_text()
@@ -357,3 +360,11 @@ def test_the_first_paint_takes_less_than_a_second(open_page):
         }).observe({ type: 'paint', buffered: true }))"""
     )
     assert painted < 3000  # other tests run beside this one
+
+
+def test_the_printed_address_works_in_a_tab_that_shows_the_page_already(open_page, server):
+    page = open_page(token="")
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.goto(f"{server}/#token=page-tests-token-of-enough-length")  # only the fragment changes
+    expect(page.locator(".index-name")).to_have_text("new")
+    assert "token" not in page.url

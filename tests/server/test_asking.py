@@ -1,5 +1,7 @@
 """Questions over HTTP: as JSON, as events, resumed, and explained."""
 
+import pytest
+
 from tests.server.conftest import READ, events_of
 
 ASK = "/api/v1/indexes/papers/ask"
@@ -83,6 +85,25 @@ def test_a_comparison_names_each_method_once(client):
     body = {"question": QUESTION["question"], "methods": ["bm25", "naive", "bm25"]}
     refused = client.post("/api/v1/indexes/papers/compare", json=body)
     assert (refused.status_code, refused.json()["detail"]) == (400, "methods: name each method once")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "words"),
+    [
+        (
+            b'{"question": "Who?"}',
+            "application/x-www-form-urlencoded",
+            "Add the header content-type: application/json",
+        ),
+        (b"\xff\xfe{", "application/json", "is not JSON in UTF-8"),
+        (b"[]", "application/json", "the body: it must be a JSON object"),
+        (b"{}", "application/json", "question: this field is required"),
+    ],
+)
+def test_a_body_that_cannot_be_used_says_what_it_should_be(client, body, kind, words):
+    refused = client.post(ASK, content=body, headers={"content-type": kind})
+    assert refused.status_code in {400, 422}
+    assert words in refused.json()["detail"]
 
 
 def test_a_body_that_is_not_json_is_told_where(client):

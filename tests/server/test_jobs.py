@@ -433,3 +433,34 @@ def test_readers_never_see_half_a_state_while_jobs_run(tmp_path):
         for each in readers:
             each.join()
     assert seen <= {(3, 0), (5, 0)}, "both documents appear at once, with their entities"
+
+
+def test_jobs_go_on_when_the_folder_of_the_index_is_replaced_by_a_copy(tmp_path):
+    """As a backup is put back while the server runs: the copy has neither the queue nor the uploaded files."""
+    index = build(tmp_path / "papers")
+    with serving({"papers": index}, open_index=FAST) as server, server.client(WRITE) as client:
+        first = upload(client, ("mill.txt", MILL.encode()), ("picture.png", b"\x89PNG" + bytes(50)))
+        assert finished(client, first.json()["job"])["state"] == "done"
+        before, unread = ids(client), client.get(DOCUMENTS).json()["unread"]
+        index.copy_to(tmp_path / "backup")
+        index.folder.rename(tmp_path / "former")
+        (tmp_path / "backup").rename(index.folder)
+        assert client.get("/api/v1/jobs").json()["jobs"] == []
+        job = finished(client, upload(client, ("second.txt", b"Ada Fenn sold the mill.")).json()["job"])
+        assert (job["state"], job["report"]["added"], job["report"]["removed"]) == ("done", 1, 0)
+        assert len(ids(client)) == len(before) + 1
+        job = finished(client, client.post("/api/v1/indexes/papers/reread").json()["job"])
+        assert (job["state"], job["report"]["removed"]) == ("done", 0)
+        assert set(before) < set(ids(client)), "an uploaded document stays until it is removed"
+        assert client.get(DOCUMENTS).json()["unread"] == unread
+        mill = next(id for id in ids(client) if id.endswith("/mill.txt"))
+        assert finished(client, client.delete(f"{DOCUMENTS}/{mill}").json()["job"])["state"] == "done"
+        assert mill not in ids(client)
+
+
+def test_an_upload_reads_no_other_uploaded_file(tmp_path):
+    index = build(tmp_path / "papers")
+    with serving({"papers": index}, open_index=FAST) as server, server.client(WRITE) as client:
+        finished(client, upload(client, ("mill.txt", MILL.encode())).json()["job"])
+        job = finished(client, upload(client, ("second.txt", b"Ada Fenn sold the mill.")).json()["job"])
+        assert (job["report"]["added"], job["report"]["unchanged"]) == (1, 0)

@@ -187,6 +187,8 @@ def test_only_a_token_that_may_write_removes_a_document(tmp_path):
         assert "scope write" in failure(running.url, "remove_document", {"id": "ship.txt"})
         left = over_http(running.url, remove, WRITE)
         assert [each["id"] for each in left] == ["light.txt", "page.txt"]
+        said = failure(running.url, "remove_document", {"id": "ship.txt"}, token=WRITE)
+        assert "there is no document 'ship.txt'. List them with the tool list_documents" in said
 
 
 MILL = "Tobias Wren opened the Cork Mill in 1911."

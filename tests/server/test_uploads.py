@@ -50,6 +50,22 @@ def test_the_file_of_two_cancelled_uploads_goes(tmp_path):
     assert texts(uploads) == []
 
 
+def test_files_are_unsettled_until_their_upload_ends_also_those_that_were_there(tmp_path):
+    uploads = UploadFolder(tmp_path)
+    assert (uploads.unsettled(), uploads.files()) == ([], [])
+    first, second = held(uploads), held(uploads)
+    assert uploads.unsettled() == [], "nothing is in its place yet"
+    uploads.place(first)
+    uploads.settle(first)
+    assert uploads.unsettled() == []
+    uploads.place(second)
+    assert uploads.unsettled() == uploads.files()
+    assert len(uploads.files()) == 1
+    take_back(uploads, second)
+    assert uploads.unsettled() == []
+    assert texts(uploads) == [b"Mara lit the lamp."]
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

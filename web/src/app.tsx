@@ -156,8 +156,8 @@ function TokenForm({ onDone }: { onDone: () => void }) {
     <main class="token">
       <h1>Polygraph</h1>
       <p>
-        This page needs the token that <code>polygraph serve</code> printed at its start. Open the address that it
-        printed, or paste the token here.
+        This page needs a token: yours, or the one that <code>polygraph serve</code> printed at its start. Open the
+        address that it printed, or paste the token here.
       </p>
       <form
         onSubmit={async (event) => {

@@ -6,5 +6,9 @@ import "./style/parts.css";
 import "./style/views.css";
 
 takeToken();
+// The printed address may be opened in a tab that shows the page already, where only the fragment changes.
+addEventListener("hashchange", () => {
+  if (takeToken()) location.reload();
+});
 const place = document.getElementById("page");
 if (place) render(<App />, place);

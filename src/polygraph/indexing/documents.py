@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from glob import has_magic
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TypeAlias
 
 from polygraph.indexing.progress import BuildReport, Progress
@@ -28,13 +29,15 @@ def update_documents(
     cut: Callable[[Document], Parts],
     progress: Progress,
     on_change: Callable[[], object] = lambda: None,
+    within: Sequence[str] | None = None,
 ) -> BuildReport:
     """Update the documents of the index to those that were loaded.
 
     New and changed documents (by content) are cut into chunks and stored. Documents that came from the same roots and
     are no longer there are removed. The others stay untouched. A document whose id belongs to a document of another
     root is not stored but listed as unread, so that nothing is overwritten. If that root is no longer there, as when a
-    folder was moved, or if the document was imported, it belongs to the root where it is found from now on.
+    folder was moved, or if the document was imported, it belongs to the root where it is found from now on. A file that
+    is in the index by another root, as one of a folder within a folder, keeps its id and that root.
 
     Args:
         store: open for writing.
@@ -43,7 +46,17 @@ def update_documents(
         cut: returns the parts of a document that is new or changed.
         progress: called after each document.
         on_change: called before the first change, if there is any.
+        within: files and folders below the roots, absolute, if only these were read. Of the rest of the roots,
+            documents stay, and so does the list of what could not be read.
+
+    Returns:
+        What was added, changed and removed, and what could not be read.
     """
+    places = None if within is None else frozenset(map(Path, within))
+
+    def was_read(path: Path) -> bool:
+        return places is None or not places.isdisjoint((path, *path.parents))
+
     known = store.documents.hashes()
     report = BuildReport()
     unread: list[tuple[str, str]] = []
@@ -55,19 +68,21 @@ def update_documents(
         if not (report.added or report.changed or report.removed):
             on_change()
 
-    for done, document in enumerate(loaded.documents, 1):
+    others = {root for root, _ in known.values()}.difference(roots)
+    for done, found in enumerate(loaded.documents, 1):
+        document, elsewhere = _as_indexed(found, known, roots, others)
         present.add(document.id)
         before = known.get(document.id)
         if before is not None and (before[1] == document.hash or store.documents.has_imported_text(document)):
             report.unchanged += 1
             if before[0] not in roots and not (Path(before[0]).exists() or has_magic(before[0])):
                 moved.append((document.id, _root_of(document, roots), document.source))
-        elif before is not None and before[0] not in roots and Path(before[0]).exists():
+        elif before is not None and before[0] not in roots and not elsewhere and Path(before[0]).exists():
             reason = f"its id stands for a document of {before[0]}: index both together, or in two indexes"
             unread.append((document.id, reason))
         else:
             before_change()
-            _put(store, document, _root_of(document, roots), cut(document))
+            _put(store, document, elsewhere or _root_of(document, roots), cut(document))
             if before is None:
                 report.added += 1
             else:
@@ -76,7 +91,7 @@ def update_documents(
         progress("documents", done, loaded.total)
     progress("documents", len(present), loaded.total)  # the last files may have held nothing
     unread += [(u.path, u.reason) for u in loaded.unread]
-    for document_id in missing_documents(store, known, roots, present, loaded.unread):
+    for document_id in missing_documents(store, known, roots, present, loaded.unread, was_read):
         before_change()
         with store.transaction():
             store.documents.remove(document_id)
@@ -89,12 +104,24 @@ def update_documents(
         if obsolete:
             store.reports.remove_written(obsolete)
             store.graph.remove_written_summaries(obsolete)
-        for root in roots:
-            store.documents.set_unread(root, [])
-        store.documents.set_unread(roots[0] if roots else "", report.unread)
+        _list_unread(store, roots, report.unread, was_read)
     if store.documents.unread() != listed:
         on_change()  # so that open readers notice
     return report
+
+
+def _list_unread(
+    store: Store, roots: Sequence[str], unread: Iterable[tuple[str, str]], was_read: Callable[[Path], bool]
+) -> None:
+    """Replace what is listed as unread of the files that were looked for; the new ones stand under the first root."""
+    still = {
+        root: [each for each in store.documents.unread(root) if not was_read(Path(root) / each[0])]
+        for root in roots
+    }
+    first = roots[0] if roots else ""
+    still[first] = [*still.get(first, ()), *unread]
+    for root, listed in still.items():
+        store.documents.set_unread(root, listed)
 
 
 def missing_documents(
@@ -103,6 +130,7 @@ def missing_documents(
     roots: Sequence[str],
     present: Container[str],
     unread: Iterable[Unread],
+    was_read: Callable[[Path], bool] = lambda _: True,
 ) -> list[str]:
     """Return the ids of the documents that are no longer below their root.
 
@@ -114,6 +142,7 @@ def missing_documents(
         roots: the folders, files or globs that were given, absolute.
         present: ids of the documents that were found.
         unread: what could not be read.
+        was_read: tells of the file of a document whether it was looked for.
     """
     paths = [each.path for each in unread if not each.was_read]
     kept = {*paths, *(path.rpartition(":")[0] for path in paths)}
@@ -122,11 +151,37 @@ def missing_documents(
         if root not in roots or document_id in present:
             continue
         document = store.documents.get(document_id)
+        if document is not None and not was_read(Path(document.source)):
+            continue
         path = document.metadata.get("path", document_id) if document else document_id
         within = (str(above) for above in PurePosixPath(str(path)).parents)  # a file of an archive
         if path not in kept and document_id not in kept and kept.isdisjoint(within):
             missing.append(document_id)
     return missing
+
+
+def _as_indexed(
+    document: Document, known: Mapping[str, tuple[str, str]], roots: Sequence[str], others: Container[str]
+) -> tuple[Document, str]:
+    """Return a document as the index has its file by another root, and that root; else as it is, and an empty text.
+
+    Args:
+        document: as it was read by one of `roots`.
+        known: root and content hash of the documents of the index, by id.
+        roots: the folders, files or globs that were given, absolute.
+        others: other roots of the index; of those that are still there, the outermost that has the file counts.
+    """
+    path, source = str(document.metadata.get("path", "")), PurePath(document.source)
+    is_own = document.id in known and known[document.id][0] in roots
+    if is_own or not document.id.startswith(path):
+        return document, ""
+    for place in (*reversed(source.parents), source):
+        root = str(place)
+        inner = source.name if place == source else source.relative_to(place).as_posix()
+        id = f"{inner}{document.id.removeprefix(path)}"
+        if root in others and known.get(id, ("",))[0] == root and Path(root).exists():
+            return replace(document, id=id, metadata={**document.metadata, "path": inner}), root
+    return document, ""
 
 
 def _root_of(document: Document, roots: Sequence[str]) -> str:

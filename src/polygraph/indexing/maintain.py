@@ -86,6 +86,7 @@ class IndexWriter:
         roots: Sequence[str],
         layers: Sequence[str],
         extractor: Extractor | None,
+        within: Sequence[str] | None = None,
     ) -> BuildReport:
         """Update the documents and build layers.
 
@@ -94,6 +95,7 @@ class IndexWriter:
             roots: the folders, files or globs that were given, absolute.
             layers: to be up to date afterwards.
             extractor: how the graph is extracted, if it was said; see `choose_manifest`.
+            within: what was read of the roots, if not everything; see `update_documents`.
 
         Raises:
             IndexMismatch: if the documents of an imported graph would have to be cut again.
@@ -115,7 +117,7 @@ class IndexWriter:
             on_change()
             rechunk_documents(store, partial(self._cut_each, manifest), self.progress)
         if loaded is not None:
-            report = self._update_documents(loaded, roots, manifest, on_change)
+            report = self._update_documents(loaded, roots, manifest, on_change, within)
         self._build(manifest, layers, report)
         self._finish(manifest, report)
         return report
@@ -237,13 +239,14 @@ class IndexWriter:
         roots: Sequence[str],
         manifest: Manifest,
         on_change: Callable[[], object],
+        within: Sequence[str] | None,
     ) -> BuildReport:
         def cut(document: Document) -> Parts:
             return cut_document(document, manifest, self.models.embedder)
 
         if not isinstance(loaded, SourceFiles) or self.executor is None:
             documents = read_sources(loaded) if isinstance(loaded, SourceFiles) else loaded
-            return update_documents(self.store, documents, roots, cut, self.progress, on_change)
+            return update_documents(self.store, documents, roots, cut, self.progress, on_change, within)
         from polygraph.indexing.cluster_documents import ClusterDocuments
 
         known = {i: hash_ for i, (_, hash_) in self.store.documents.hashes().items()}
@@ -255,6 +258,7 @@ class IndexWriter:
             lambda document: on_cluster.parts(document) or cut(document),
             self.progress,
             on_change,
+            within,
         )
         report.notes += on_cluster.notes
         return report

@@ -76,6 +76,12 @@ class SourceFiles:
     unread: tuple[Unread, ...]
     """What is not followed, sorted by path."""
 
+    def within(self, places: Sequence[str | Path]) -> "SourceFiles":
+        """Return those of the files that are, or are below, some files and folders."""
+        resolved = {Path(place).resolve() for place in places}
+        chosen = (f for f in self.files if not resolved.isdisjoint((f.path, *f.path.parents)))
+        return SourceFiles(paths=self.paths, files=tuple(chosen), unread=self.unread)
+
 
 class ReadText(NamedTuple):
     """What became of one text of a file: a document, or the reason why there is none."""
@@ -246,12 +252,16 @@ def read_documents(
 
 
 def read_sources(
-    sources: SourceFiles, *, on_file: Callable[[str], None] | None = None, max_bytes: int = MAX_BYTES
+    sources: SourceFiles,
+    *,
+    on_file: Callable[[str], None] | None = None,
+    max_bytes: int = MAX_BYTES,
+    may_be_empty: bool = False,
 ) -> DocumentStream:
     """Read the documents of files that were found, as `read_documents` does.
 
     Raises:
-        BadInput: if nothing at all can be read.
+        BadInput: if nothing at all can be read, unless `may_be_empty`.
     """
 
     def texts() -> Iterator[tuple[int, ReadText]]:
@@ -262,7 +272,7 @@ def read_sources(
                 yield len(sources.files) - n + left, text
 
     stream = DocumentStream(texts(), len(sources.files), sources.unread)
-    if stream.empty:
+    if stream.empty and not may_be_empty:
         unread = stream.unread
         shown = "; ".join(f"{each.path} {each.reason}" for each in unread[:_REASONS_SHOWN])
         more = f"; and {len(unread) - _REASONS_SHOWN} more" if len(unread) > _REASONS_SHOWN else ""

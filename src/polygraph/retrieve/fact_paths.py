@@ -40,6 +40,8 @@ class Fact:
     relation: str
     """Id of the relation."""
     sentence: str
+    to: str
+    """Name of the entity to which it leads from the one before it."""
     chunk: str
     """A passage that states it: the cited one if it does."""
 
@@ -193,10 +195,10 @@ class _Paths:
         if end is None:
             return FactPath(n=n, chunk=chunk, start="", named=False, end="", facts=())
         chain = self._chains[end]
-        rows = [self._between(a, b) for a, b in pairwise(chain)]
-        if stated is not None and stated.n not in rows:
-            rows.append(stated.n)
-        relations = self._index.relations(rows)
+        hops = [(a, self._between(a, b)) for a, b in pairwise(chain)]
+        if stated is not None and stated.n not in {row for _, row in hops}:
+            hops.append((end, stated.n))
+        relations = self._index.relations([row for _, row in hops])
         name = {v: distinct_name((e := self._entities[v]).name, e.id) for v in (chain[0], end)}
         return FactPath(
             n=n,
@@ -204,16 +206,21 @@ class _Paths:
             start=name[chain[0]],
             named=named,
             end=name[end],
-            facts=tuple(self._as_fact(relations[row], chunk) for row in rows),
+            facts=tuple(self._as_fact(self._entities[v].id, relations[row], chunk) for v, row in hops),
         )
 
     def _between(self, a: int, b: int) -> int:
         ns = [e.n for e in self._index.relations_at([a]) if {e.source, e.target} == {a, b}]
         return next(iter(self._index.relations(ns)))
 
-    def _as_fact(self, relation: Relation, chunk: str) -> Fact:
-        stated = chunk if chunk in relation.chunks else next(iter(relation.chunks), "")
-        return Fact(relation=relation.id, sentence=_sentence(relation, self._texts), chunk=stated)
+    def _as_fact(self, before: str, relation: Relation, chunk: str) -> Fact:
+        to = relation.target if relation.source == before else relation.source
+        return Fact(
+            relation=relation.id,
+            sentence=_sentence(relation, self._texts),
+            to=self._texts.names([to])[to],
+            chunk=chunk if chunk in relation.chunks else next(iter(relation.chunks), ""),
+        )
 
 
 def _sentence(relation: Relation, texts: RowTexts) -> str:

@@ -21,7 +21,7 @@ from polygraph.server.jobs.supervisor import Jobs
 from polygraph.server.log import problem_and_log
 from polygraph.server.mcp.server import PATH as MCP_PATH
 from polygraph.server.mcp.server import HttpEndpoint, McpServer
-from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
+from polygraph.server.problems import MEDIA_TYPE, Problem, invalid, problem_of
 from polygraph.server.routes import (
     asking,
     documents,
@@ -128,19 +128,23 @@ async def _show_unexpected(request: Request, error: Exception) -> JSONResponse:
 async def _show_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
     first = error.errors()[0]
-    if first["type"] == "json_invalid":
-        said = f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1]}"
+    if first["loc"] == ("body",) and isinstance(first.get("input"), bytes):
+        # A body of another type is passed on as it is.
+        problem = Problem(
+            422,
+            "bad-request",
+            "the body is not marked as JSON. Add the header content-type: application/json",
+        )
     else:
-        place = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-        unknown = first["type"] == "extra_forbidden"
-        said = f"{place[:100]}: {'there is no such field' if unknown else first['msg']}"
-    problem = Problem(422, "bad-request", f"{said}. See: GET /openapi.json")
+        problem = invalid(first)
     return _problem_response(request, problem)
 
 
 async def _show_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     known = {
+        # A body of which not even the characters can be read.
+        400: Problem(400, "bad-request", "the body is not JSON in UTF-8. See: GET /openapi.json"),
         404: Problem(404, "unknown-path", "there is nothing at this address. See: GET /openapi.json"),
         405: Problem(
             405, "method-not-allowed", "this address does not take that method. See: GET /openapi.json"

@@ -33,6 +33,13 @@ _STATUS: tuple[tuple[type[errors.PolygraphError], int], ...] = (
     (errors.UserError, 400),
 )
 """HTTP status of each error; the first that fits."""
+_INVALID = {
+    "extra_forbidden": "there is no such field",
+    "missing": "this field is required",
+    "model_attributes_type": "it must be a JSON object",
+    "model_type": "it must be a JSON object",
+}
+"""What is said of some errors of pydantic, by type, instead of its own message."""
 _MIN_KEY = 6
 """Fewest characters of a key; local endpoints take any."""
 _AGAIN_S = 5
@@ -113,9 +120,23 @@ def no_valid_token() -> Problem:
     return Problem(
         401,
         "no-valid-token",
-        "send the token that was printed at start: Authorization: Bearer TOKEN",
+        "send a valid token: Authorization: Bearer TOKEN. It is your own, or the one that was printed at the start",
         {"www-authenticate": "Bearer"},
     )
+
+
+def invalid(found: Mapping[str, Any]) -> Problem:
+    """Return the problem of a body or parameter that is not as it should be.
+
+    Args:
+        found: the first error that pydantic lists.
+    """
+    if found["type"] == "json_invalid":
+        said = f"the body is not JSON: {found['ctx']['error']} at character {found['loc'][-1]}"
+    else:
+        place = ".".join(str(part) for part in found["loc"] if part != "body") or "the body"
+        said = f"{place[:100]}: {_INVALID.get(found['type'], found['msg'])}"
+    return Problem(422, "bad-request", f"{said}. See: GET /openapi.json")
 
 
 def unknown(what: str, name: str, where: str) -> Problem:

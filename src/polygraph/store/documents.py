@@ -210,11 +210,13 @@ class DocumentTables:
     def _forget_version(self) -> None:
         self._db.execute("DELETE FROM meta WHERE key = ?", (CHUNKS_VERSION,))
 
-    def unread(self) -> list[tuple[str, str]]:
-        """Return the files that could not be read, as ``(path, reason)``, by path."""
-        return [
-            (path, reason) for path, reason in self._db.rows("SELECT path, reason FROM unread ORDER BY path")
-        ]
+    def unread(self, root: str | None = None) -> list[tuple[str, str]]:
+        """Return the files (of one root) that could not be read, as ``(path, reason)``, by path."""
+        if root is None:
+            rows = self._db.rows("SELECT path, reason FROM unread ORDER BY path")
+        else:
+            rows = self._db.rows("SELECT path, reason FROM unread WHERE root = ? ORDER BY path", (root,))
+        return [(path, reason) for path, reason in rows]
 
     def set_unread(self, root: str, unread: Iterable[tuple[str, str]]) -> None:
         """Replace the list of files under a root that could not be read, as ``(path, reason)``."""

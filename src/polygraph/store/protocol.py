@@ -147,8 +147,8 @@ class DocumentReader(Protocol):
     def content_hashes(self) -> Iterator[tuple[str, str]]:
         """Yield id and content hash of every document, by id."""
 
-    def unread(self) -> list[tuple[str, str]]:
-        """Return the files that could not be read, as ``(path, reason)``, by path."""
+    def unread(self, root: str | None = None) -> list[tuple[str, str]]:
+        """Return the files (of one root) that could not be read, as ``(path, reason)``, by path."""
 
     def chunks_by_row(self, rows: Sequence[int]) -> list[Chunk]:
         """Return chunks by row number."""

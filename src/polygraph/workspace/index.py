@@ -201,6 +201,7 @@ class Index:
         extractor: Extractor | None = None,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        within: Sequence[str | Path] | None = None,
         progress: Progress = no_progress,
         wait_s: float = 0.0,
         on: str = "local",
@@ -215,6 +216,8 @@ class Index:
             include: patterns as in `.polygraphignore`; in folders, only files that match one are read.
             exclude: patterns of files and folders to leave out. A file that was read before and is now left out is
                 removed from the index.
+            within: files and folders below `paths`, if only these are to be read, even if there is nothing in them;
+                documents from elsewhere below `paths` stay as they are, also if their files are gone.
             progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
             on: where to compute and to call models: ``local``, ``ray`` (a cluster that is started on this machine), or
@@ -242,8 +245,10 @@ class Index:
         refuse_own_folder(self.folder, paths)
         layers = self._layers_for(methods)
         sources = find_sources(paths, select(include, exclude)) if paths else None
+        if sources is not None and within is not None:
+            sources = sources.within(within)
         # Nothing else is done if nothing can be read.
-        stream = read_sources(sources) if sources is not None else None
+        stream = read_sources(sources, may_be_empty=within is not None) if sources is not None else None
         if not paths and not has_index(self.folder):
             raise no_index(self.place)
         # Before the first thread gets a heap of its own.
@@ -258,7 +263,9 @@ class Index:
             check.result()
         with self._executor(on) as executor, self._writer(progress, wait_s, executor) as writer:
             loaded = stream if executor is None else sources
-            return writer.add(loaded, [path_text(Path(p).resolve()) for p in paths], layers, extractor)
+            roots = [path_text(Path(p).resolve()) for p in paths]
+            places = None if within is None else [path_text(Path(p).resolve()) for p in within]
+            return writer.add(loaded, roots, layers, extractor, places)
 
     def _check_embedder(self) -> None:
         self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")

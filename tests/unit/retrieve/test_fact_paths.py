@@ -66,6 +66,26 @@ def test_a_passage_without_the_entity_is_reached_over_what_both_mention(index, m
     assert path.end.casefold() in index.chunks_by_id([path.chunk])[0].text.casefold()
 
 
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        ("What became of the Grey Reef?", "letter.txt"),
+        ("Who is Mara Quill?", "letter.txt"),
+        ("Who is Mara Quill?", "log.txt"),
+    ],
+)
+def test_each_fact_leads_from_one_entity_to_another(index, models, question, document):
+    (path,) = fact_paths(question, [cited(index, document)], index, models)
+
+    here = path.start
+    for fact in path.facts:
+        entities = index.entities(sorted(index.entity_rows(fact.relation.split(" | ")).values()))
+        assert {here, fact.to} == {entity.name for entity in entities}
+        assert here != fact.to
+        here = fact.to
+    assert path.end in {path.start, *(fact.to for fact in path.facts)}
+
+
 def test_there_is_a_path_for_each_citation_in_their_order(index, models):
     citations = [cited(index, d, n) for d, n in (("log.txt", 2), ("letter.txt", 1), ("log.txt", 2))]
 

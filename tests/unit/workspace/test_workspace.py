@@ -184,6 +184,44 @@ def test_a_missing_layer_names_the_command(tmp_path, papers):
             index.ask(QUESTION, "graphrag-global")
 
 
+def documents_of(index):
+    """Ids of the documents of an index."""
+    return sorted(index.snapshot().store.documents.hashes())
+
+
+@pytest.mark.parametrize("inner_first", [False, True])
+def test_a_folder_or_file_within_an_indexed_folder_is_not_indexed_twice(tmp_path, write_files, inner_first):
+    rows = "title,text\nbell,The bell was cast in 1882.\nlamp,The lamp was lit by Tobin.\n"
+    folder = write_files(
+        tmp_path / "notes", {"light.txt": "Mara built the light.", "logs/ship.txt": "The ship sank."}
+    )
+    write_files(folder, {"logs/things.csv": rows})
+    whole = [folder], [folder / "logs"], [folder / "logs" / "ship.txt"]
+    with Index.open(tmp_path / "index", models=hashed_models()) as index:
+        for paths in reversed(whole) if inner_first else whole:
+            index.add(*paths, methods=["bm25"])
+        before = documents_of(index)
+        assert len(before) == 4
+        write_files(folder, {"logs/ship.txt": "The ship was raised."})
+        report = index.add(folder / "logs", methods=["bm25"])
+        assert (report.added, report.changed, report.removed) == (0, 1, 0)
+        assert (documents_of(index), report.unread) == (before, ())
+        assert index.add(folder, methods=["bm25"]).unchanged == 4
+        documents = index.snapshot().store.documents
+        assert [documents.get(id).text for id in before if "ship" in id] == ["The ship was raised."]
+
+
+def test_a_file_of_the_same_name_in_another_folder_is_another_document(tmp_path, write_files):
+    one = write_files(tmp_path / "one", {"logs/ship.txt": "The ship sank."})
+    two = write_files(tmp_path / "two", {"ship.txt": "The barque was sold."})
+    with Index.open(tmp_path / "index", models=hashed_models()) as index:
+        index.add(one, methods=["bm25"])
+        index.add(two, methods=["bm25"])
+        assert documents_of(index) == ["logs/ship.txt", "ship.txt"]
+        assert index.add(one / "logs", methods=["bm25"]).unchanged == 1
+        assert documents_of(index) == ["logs/ship.txt", "ship.txt"]
+
+
 def test_a_path_that_is_no_folder_is_no_index(tmp_path):
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(IndexUnreadable):

@@ -18,13 +18,13 @@ export class Gone extends Problem {
   }
 }
 
-/** Take the token out of the fragment of the address, so that no copied address contains it. */
-export function takeToken(): void {
+/** Take the token out of the fragment of the address, so that no copied address contains it; tell whether there was one. */
+export function takeToken(): boolean {
   const match = /^#token=([\w.~-]+)(&.*)?$/.exec(location.hash);
-  if (match?.[1]) {
-    sessionStorage.setItem(KEY, match[1]);
-    history.replaceState(null, "", location.pathname + (match[2] ? `#${match[2].slice(1)}` : ""));
-  }
+  if (!match?.[1]) return false;
+  sessionStorage.setItem(KEY, match[1]);
+  history.replaceState(null, "", location.pathname + (match[2] ? `#${match[2].slice(1)}` : ""));
+  return true;
 }
 
 export function setToken(token: string): void {

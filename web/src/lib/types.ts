@@ -82,6 +82,8 @@ export interface Retrieval {
 export interface Fact {
   relation: string;
   sentence: string;
+  /** Name of the entity to which it leads. */
+  to: string;
   chunk: string;
 }
 
@@ -145,6 +147,8 @@ export interface Job {
   id: string;
   kind: string;
   index: string;
+  /** What it works on, such as names of files. */
+  about: string[];
   state: "queued" | "running" | "done" | "failed" | "cancelled";
   stage: string | null;
   done: number | null;

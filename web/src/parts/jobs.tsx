@@ -78,6 +78,19 @@ export function JobTray({ onDone }: { onDone: () => void }) {
   );
 }
 
+const SHOWN = 3;
+
+/** What a finished job changed in the index. */
+function outcome(job: Job): string {
+  const report = job.state === "done" && job.report && typeof job.report === "object" ? (job.report as Record<string, unknown>) : {};
+  const changes = ["added", "changed", "removed"].map((what) => [report[what], what] as const);
+  const unread = Array.isArray(report.unread) ? report.unread.length : 0;
+  return [...changes, [unread, "not read"] as const]
+    .filter(([n]) => typeof n === "number" && n > 0)
+    .map(([n, what]) => `${count(n as number)} ${what}`)
+    .join(", ");
+}
+
 const STATES = { queued: "waits", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
 
 export function JobRow({ job }: { job: Job }) {
@@ -103,10 +116,13 @@ export function JobRow({ job }: { job: Job }) {
         )}
       </div>
       {active && <progress aria-label={`Progress of ${job.kind}`} max={1} {...(share === null ? {} : { value: share })} />}
+      {job.about.length > 0 && (
+        <p class="about">{job.about.slice(0, SHOWN).join(", ")}{job.about.length > SHOWN && ", …"}</p>
+      )}
       <p class="soft number">
         {[
-          job.stage,
-          job.total ? `${count(job.done)} of ${count(job.total)}` : "",
+          active ? job.stage?.replaceAll("_", " ") : outcome(job),
+          active && job.total ? `${count(job.done)} of ${count(job.total)}` : "",
           job.seconds ? seconds(job.seconds) : "",
           job.cost ? money(job.cost) : "",
           active && job.cost_left ? `${money(job.cost_left)} left` : "",

@@ -271,9 +271,7 @@ function Chain({ path, known, citation }: { path: FactPath; known: Places; citat
                   fact.sentence
                 )}
               </span>
-              {(i < path.facts.length - 1 || path.end !== path.start) && (
-                <span class="node">{i === path.facts.length - 1 ? path.end : otherEnd(fact.relation)}</span>
-              )}
+              <span class="node">{fact.to}</span>
             </span>
           ))}
           <span class="edge">{path.facts.length ? "stated in" : "mentioned in"}</span>
@@ -286,8 +284,4 @@ function Chain({ path, known, citation }: { path: FactPath; known: Places; citat
       </button>
     </div>
   );
-}
-
-function otherEnd(relation: string): string {
-  return relation.split(" | ").pop() ?? relation;
 }

@@ -20,6 +20,7 @@ MAX_WAITING = 1000
 _KEPT = 500
 """Jobs that are kept, with those that have ended."""
 _SCHEMA = """
+PRAGMA journal_mode=WAL;
 CREATE TABLE IF NOT EXISTS jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
     owner TEXT NOT NULL, about TEXT NOT NULL, arguments TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL,
@@ -110,9 +111,8 @@ class JobQueue:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _unwritable(file, error) from error
-        with self._open() as tables:
-            tables.execute("PRAGMA journal_mode=WAL")
-            tables.executescript(_SCHEMA)
+        with self._open():
+            pass
 
     def add(
         self, kind: str, index: str, owner: str, arguments: Mapping[str, Any], about: tuple[str, ...] = ()
@@ -236,9 +236,10 @@ class JobQueue:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction."""
+        """Open the file for one transaction; it is made again if the folder was replaced by one without it."""
         try:
             with closing(sqlite3.connect(self.file, timeout=30)) as tables, tables:
+                tables.executescript(_SCHEMA)
                 yield tables
         except sqlite3.Error as error:
             raise _unwritable(self.file, error) from error

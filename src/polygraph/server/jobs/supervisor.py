@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from polygraph.errors import IndexLocked
+from polygraph.errors import BadInput, IndexLocked
 from polygraph.server.jobs.queue import Job, JobQueue
 from polygraph.server.jobs.worker import COMMAND
 from polygraph.server.uploads.folder import UploadFolder
@@ -122,7 +122,10 @@ class Jobs:
                 for ended in self.queue.recover():
                     self._after(ended)
         for id in self._watched - {job.id for job in running}:
-            self._after(self.queue.get(id))
+            try:
+                self._after(self.queue.get(id))
+            except BadInput:  # the folder with the queue was replaced
+                self._watched.discard(id)
         waiting = bool(self.queue.in_state("queued"))
         if waiting and self._process is None and not self._stopped.is_set():
             self._start_worker()

@@ -56,18 +56,22 @@ def _keep_places(index: Index) -> None:
 
 
 def _index(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:
-    uploads, upload = UploadFolder(index.folder), arguments.get("upload")
-    if upload:
-        uploads.place(upload)
+    """Index the files of an upload, and those of earlier ones that did not get so far.
+
+    No other uploaded file is looked at: its text is in the index, also if a restored copy, or another machine that
+    shares a database, does not have the file.
+    """
+    uploads, upload = UploadFolder(index.folder), arguments["upload"]
+    uploads.place(upload)
     report = index.add(
         uploads.folder.resolve(),
+        within=uploads.unsettled(),
         methods=arguments.get("methods", ()),
         extractor=arguments.get("extractor"),
         progress=progress,
         wait_s=_WAIT_S,
     )
-    if upload:
-        uploads.settle(upload)
+    uploads.settle(upload)
     return _report(report)
 
 
@@ -82,7 +86,13 @@ def _reread(index: Index, _: Mapping[str, Any], progress: "Progress") -> Any:
         raise BadInput(
             "none of the files that the index was read from is there any more. Upload them instead"
         )
-    report = _report(index.add(*there, progress=progress, wait_s=_WAIT_S))
+    uploads = UploadFolder(index.folder)
+    own = str(uploads.folder.resolve())
+    # An uploaded document whose file is not on this machine stays: it goes only if it is removed.
+    within: list[str | Path] | None = None
+    if own in there:
+        within = [*(root for root in there if root != own), *uploads.files()]
+    report = _report(index.add(*there, within=within, progress=progress, wait_s=_WAIT_S))
     gone = [root for root in roots if root not in there]
     return report | {
         "notes": [*report["notes"], *(f"{Path(root).name} is not there any more" for root in gone)]
@@ -91,12 +101,15 @@ def _reread(index: Index, _: Mapping[str, Any], progress: "Progress") -> Any:
 
 def _remove(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:
     # Before the documents, so that an interrupted job leaves no file that would be read again.
-    uploads = UploadFolder(index.folder)
-    uploads.remove(arguments.get("files", ()))
-    if not arguments["documents"]:
-        # A file that could not be read is only listed; without any file left there is nothing to list.
+    uploads, files = UploadFolder(index.folder), arguments.get("files", ())
+    uploads.remove(files)
+    if not arguments["documents"]:  # a file that could not be read is only listed
+        within = [uploads.folder / each for each in files]
+        # Without any file left there is nothing to list.
         with suppress(BadInput):
-            return _index(index, arguments, progress)
+            return _report(
+                index.add(uploads.folder.resolve(), within=within, progress=progress, wait_s=_WAIT_S)
+            )
         return None
     report = index.remove(
         *arguments["documents"], forget=bool(arguments.get("forget")), progress=progress, wait_s=_WAIT_S

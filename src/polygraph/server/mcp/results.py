@@ -218,6 +218,11 @@ def document_list(index: str, snapshot: Snapshot, q: str, after: str, limit: int
     return DocumentList(index=index, documents=shown, next=shown[-1].id if more else None)
 
 
+def unknown_document(id: str) -> BadInput:
+    """Return the error of an id that no document has."""
+    return BadInput(f"there is no document {id[:200]!r}. List them with the tool list_documents")
+
+
 def document_text(index: str, snapshot: Snapshot, id: str, start: int, end: int | None) -> DocumentText:
     """Return part of a document, at most `MAX_CHARS` characters.
 
@@ -226,7 +231,7 @@ def document_text(index: str, snapshot: Snapshot, id: str, start: int, end: int 
     """
     found = snapshot.store.documents.get(id)
     if found is None:
-        raise BadInput(f"there is no document {id[:200]!r}. List them with the tool list_documents")
+        raise unknown_document(id)
     length = len(found.text)
     start = min(start, length)
     end = min(length if end is None else max(end, start), start + MAX_CHARS, length)

@@ -263,9 +263,13 @@ class McpServer(MCPServer[Any]):
 
         def work() -> Change:
             with served.reading() as opened:
-                ids, files = to_remove(
-                    opened.snapshot(), id, UploadFolder(served.folder), whole_file=whole_file
-                )
+                uploads = UploadFolder(served.folder)
+                try:
+                    ids, files = to_remove(opened.snapshot(), id, uploads, whole_file=whole_file)
+                except Problem as problem:
+                    raise (
+                        results.unknown_document(id) if problem.kind == "unknown-document" else problem
+                    ) from None
             run_job("remove", served.index, {"documents": ids, "files": files}, report)
             return Change(
                 index=served.name, message=f"removed {count_noun(len(ids), 'document')}", documents=ids

@@ -24,7 +24,10 @@ def jobs_of(state: ServerState) -> Jobs:
     """
     if state.jobs is None:
         raise Problem(
-            403, "read-only", "this server does not change its indexes. Start it without --read-only"
+            403,
+            "read-only",
+            "this server only answers questions: it was started with --read-only, or serves a published index. Change "
+            "the index where it is built",
         )
     return state.jobs
 

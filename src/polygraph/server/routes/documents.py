@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from polygraph.errors import IndexUnreadable
 from polygraph.retrieve import method as find_method
 from polygraph.server.jobs.queue import ENDED, Job
-from polygraph.server.problems import Problem
+from polygraph.server.problems import Problem, invalid
 from polygraph.server.routes import accepted_job, jobs_of
 from polygraph.server.state import Reader, ServerState, State, Writer
 from polygraph.server.uploads.folder import Receiver, UploadFolder
@@ -247,9 +247,7 @@ def _valid(model: type[OptionsT], given: Any) -> OptionsT:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the body"
-        raise Problem(422, "bad-request", f"{place[:100]}: {first['msg']}. See: GET /openapi.json") from error
+        raise invalid(error.errors()[0]) from error
 
 
 def _from_form(fields: dict[str, str]) -> dict[str, Any]:

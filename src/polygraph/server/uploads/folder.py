@@ -26,6 +26,8 @@ _SPOOL = ".spool"
 """Files that are being received; names with a dot are not indexed."""
 _HELD = ".held"
 """Files that wait for their job."""
+_KEPT = "="
+"""Before the hash of a file that was there before its upload, in the record: it stays if the upload is taken back."""
 _HASH = 16
 """Characters of the hash in names of folders."""
 _MAX_NAME = 160
@@ -113,10 +115,10 @@ class UploadFolder:
         for folder in self.held(upload):
             target = self.folder / folder.name
             there = target.exists()
-            if not there or folder.name in claimed:
-                # Noted first, so that a cancelled upload can be taken back whenever it was interrupted.
-                with self._record(upload).open("a", encoding="ascii") as record:
-                    record.write(f"{folder.name}\n")
+            mark = "" if not there or folder.name in claimed else _KEPT
+            # Noted first, so that a cancelled upload can be taken back whenever it was interrupted.
+            with self._record(upload).open("a", encoding="ascii") as record:
+                record.write(f"{mark}{folder.name}\n")
             if there:
                 shutil.rmtree(folder)
             else:
@@ -127,20 +129,30 @@ class UploadFolder:
         """Return the hashes of the files that are there for this upload alone, and go if it is taken back."""
         return sorted(_hashes(self._record(upload)) - self._claimed(except_by=upload))
 
+    def unsettled(self) -> list[Path]:
+        """Return the folders of the files of all uploads that were placed and neither settled nor discarded."""
+        names = {line.removeprefix(_KEPT) for record in self._records() for line in _lines(record)}
+        return [folder for name in sorted(names) if (folder := self.folder / name).is_dir()]
+
+    def files(self) -> list[Path]:
+        """Return the folders of all files in their place, each with one file."""
+        folders = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted(each for each in folders if each.is_dir() and not each.name.startswith("."))
+
     def settle(self, upload: str) -> None:
         """Keep the files of a finished upload, also if another one of the same content is taken back."""
         mine = _hashes(self._record(upload))
         for record in self._records(except_by=upload):
-            if mine & (theirs := _hashes(record)):
-                write_file(record, (f"{each}\n".encode() for each in sorted(theirs - mine)))
+            if mine & _hashes(record):
+                write_file(record, (f"{each}\n".encode() for each in sorted(_lines(record) - mine)))
         self.discard(upload)
 
     def _claimed(self, *, except_by: str) -> set[str]:
         return {each for record in self._records(except_by=except_by) for each in _hashes(record)}
 
-    def _records(self, *, except_by: str) -> list[Path]:
-        mine = self._record(except_by)
-        return [each for each in sorted(mine.parent.glob("*.placed")) if each != mine]
+    def _records(self, *, except_by: str = "") -> list[Path]:
+        found = sorted((self.folder / _HELD).glob("*.placed"))
+        return [each for each in found if each.stem != except_by]
 
     def discard(self, upload: str) -> None:
         """Delete what is kept of an upload beside the files in their place."""
@@ -173,8 +185,12 @@ class UploadFolder:
         shutil.rmtree(self.folder / _SPOOL, ignore_errors=True)
 
 
-def _hashes(record: Path) -> set[str]:
+def _lines(record: Path) -> set[str]:
     return set(record.read_text(encoding="ascii").split()) if record.is_file() else set()
+
+
+def _hashes(record: Path) -> set[str]:
+    return {line for line in _lines(record) if not line.startswith(_KEPT)}
 
 
 class Receiver:

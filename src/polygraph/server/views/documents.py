@@ -217,6 +217,6 @@ def to_remove(
             409,
             "part-of-a-file",
             f"this document is one of {len(siblings) + 1:,} records of an uploaded file and would come back with it. "
-            "Remove the whole file with ?whole_file=true",
+            "Remove the whole file with whole_file=true",
         )
     return [document, *siblings], [file]

@@ -8,8 +8,8 @@ from polygraph.extract.resolution.clusters.merger import CONSTRAINT, STATED
 from polygraph.extract.resolution.disambiguation.mentions import GrowingCluster, MentionFeatures
 from polygraph.extract.resolution.evidence.attributes import STEM, Attributes
 from polygraph.extract.resolution.mentions.mention_table import MentionTable
-from polygraph.extract.resolution.names.name_parts import fold
 from polygraph.extract.resolution.vocabulary.kinds import CLASS_OF_NOUN, TYPE_WORDS
+from polygraph.text.normalize import fold
 
 _CLASS_STEMS = frozenset(fold(word)[:STEM] for word in TYPE_WORDS | CLASS_OF_NOUN.keys())
 """Stems of words that say of which kind a thing is, as all of its name are."""

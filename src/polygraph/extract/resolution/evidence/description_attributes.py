@@ -28,7 +28,6 @@ from polygraph.extract.resolution.names.name_parts import (
     SUFFIX_OF_NUMBER,
     SUFFIXES,
     NameParts,
-    fold,
     gender_of,
 )
 from polygraph.extract.resolution.vocabulary.kinds import (
@@ -39,7 +38,7 @@ from polygraph.extract.resolution.vocabulary.kinds import (
 )
 from polygraph.extract.resolution.vocabulary.regions import COUNTRY_OF_ADJECTIVE
 from polygraph.text.language import FUNCTION_WORDS
-from polygraph.text.normalize import normalize_name
+from polygraph.text.normalize import fold, normalize_name
 from polygraph.text.words import ascii_splitter, memory_of_words
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-’'.&][^\W_]+)*|[,;:.()]")

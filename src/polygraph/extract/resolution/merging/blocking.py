@@ -16,9 +16,9 @@ from polygraph.extract.resolution.names.spelling import (
     similarity,
     singular,
     skeleton,
-    with_digraphs,
     without_legal_form,
 )
+from polygraph.text.normalize import with_digraphs
 
 MAX_BLOCK = 30
 """Names per block; larger blocks share something too common to be informative and are skipped."""

@@ -21,10 +21,11 @@ from polygraph.extract.resolution.merging.candidates import SURE
 from polygraph.extract.resolution.merging.courtesy_titles import COURTESY_TITLES, is_title_left_out
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
 from polygraph.extract.resolution.names.full_names import is_full_name
-from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER, fold, gender_of
+from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER, gender_of
 from polygraph.extract.resolution.names.romanize import heard, is_other_script
 from polygraph.extract.resolution.records import RULES, Rule
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type
+from polygraph.text.normalize import fold
 
 _HAN = re.compile("[\u4e00-\u9fff]+")
 _ALIAS = RULES.index("alias in document")

@@ -9,7 +9,8 @@ from rapidfuzz import fuzz, process
 from rapidfuzz.utils import default_process
 
 from polygraph.errors import BadInput, quoted
-from polygraph.extract.resolution.constraints import EACH, parse_key
+from polygraph.extract.resolution.constraints import EACH, ConstraintKey, parse_key
+from polygraph.extract.resolution.names.name_parts import split_name
 from polygraph.extract.resolution.records import Merge, PairDecision
 from polygraph.indexing.written_evidence import as_written, texts_about
 from polygraph.records import Entity
@@ -64,11 +65,11 @@ class PairHistory:
     entities: tuple[str, str]
     """Ids of their entities."""
     merges: tuple[Merge, ...]
-    """If they are one: how these names were merged into it; none if both have the normalised name of the entity."""
+    """If they are one: the merges that lead from one name to the other, by name; none if both are one name."""
     kept_apart: tuple[PairDecision, ...]
     """If they are two: the comparisons of names of both; none if no rule compared them."""
     decisions: tuple[Decision, ...]
-    """Decisions that name both."""
+    """Decisions that name both, and those that gave the entity one of the names."""
 
 
 def find_entities(store: StoreReader, text: str, *, limit: int) -> list[EntityOverview]:
@@ -206,18 +207,19 @@ def explain_pair(store: StoreReader, a: str, b: str) -> PairHistory:
     same = first.id == second.id
     merges: tuple[Merge, ...] = ()
     kept_apart: tuple[PairDecision, ...] = ()
+    given = {parse_key(a).name, parse_key(b).name}
     if same:
-        given = {parse_key(a).name, parse_key(b).name}
-        merges = tuple(m for m in _merges(store, first.id) if normalize_name(m.name) in given)
+        merges = _between(_merges(store, first.id), *(_name_meant(first, text) for text in (a, b)))
     else:
         ids = {first.id, second.id}
         kept_apart = tuple(pair for pair in _pairs(store, first.id) if set(pair.entities) == ids)
     both = tuple(
         d
         for d in decisions(store)
-        if d.kind != "rename"
-        and (
-            {parse_key(d.a).name, parse_key(d.b).name} <= names
+        if (
+            parse_key(d.a).name in names and normalize_name(d.b) in given & names
+            if d.kind == "rename"
+            else {parse_key(d.a).name, parse_key(d.b).name} <= names
             if same
             else decided_names(d) & names and decided_names(d) & others
         )
@@ -230,6 +232,41 @@ def explain_pair(store: StoreReader, a: str, b: str) -> PairHistory:
         kept_apart=_written(kept_apart, said),
         decisions=both,
     )
+
+
+def _name_meant(entity: Entity, text: str) -> ConstraintKey:
+    """Return the name of an entity that a text means, with its document; the name in its id if it means none."""
+    given = parse_key(text)
+    own = entity.id.partition(" (")[0]
+    names = sorted(names_of(entity), key=lambda name: (name != given.name, not _is_typed(given.name, name)))
+    return given._replace(name=names[0] if _is_typed(given.name, names[0]) else own)
+
+
+def _between(merges: Sequence[Merge], a: ConstraintKey, b: ConstraintKey) -> tuple[Merge, ...]:
+    """Return the merges of an entity by which two of its names are one.
+
+    Each merge leads from a name to another one, and all together to the main name. What is common to both ways is left
+    out: it comes after the name at which they meet.
+    """
+    by_name: dict[str, list[Merge]] = {}
+    for merge in merges:
+        for name in {normalize_name(merge.name), split_name(merge.name).base}:
+            by_name.setdefault(name, []).append(merge)
+
+    def way(start: ConstraintKey) -> set[Merge]:
+        found: set[Merge] = set()
+        waiting = [(start.name, start.document)]
+        for name, document in waiting:  # grows
+            several = by_name.get(name, [])
+            there = [merge for merge in several if not document or merge.document in ("", document)]
+            for merge in there or several:
+                if merge not in found:
+                    found.add(merge)
+                    waiting.append((merge.other, merge.document))
+        return found
+
+    on_one_way = way(a) ^ way(b)
+    return tuple(merge for merge in merges if merge in on_one_way)
 
 
 def _written(found: Sequence[R], text: str) -> tuple[R, ...]:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -154,6 +155,30 @@ def test_every_command_takes_a_name_in_any_case(looked_at, text):
     ):
         with pytest.raises(BadInput, match=refused):
             call()
+
+
+def test_the_reason_for_two_names_is_the_way_from_one_to_the_other(looked_at, monkeypatch):
+    names = [
+        ("M. Quill", "a.txt", "alias in document", "mara q quill"),
+        ("Mara Q. Quill", "", "spelling", "mara quill"),
+        ("The Painter", "", "equated by text", "mara quill"),
+        ("La Quill", "", "transliteration", "painter"),
+    ]
+    merges = [("mara quill", name, document, rule, 0.9, other, "") for name, document, rule, other in names]
+    entity = looked_at.entities.why("Mara Quill")[0].entity
+    several = replace(entity, aliases=tuple(name for name, *_ in names))
+    monkeypatch.setattr(GraphTables, "merges", lambda self, entity=None: merges)
+    monkeypatch.setattr("polygraph.indexing.entities.find_entity", lambda store, text: several)
+
+    def why(a, b):
+        return [merge.name for merge in looked_at.entities.why_pair(a, b).merges]
+
+    assert why("M. Quill", "Mara Quill") == ["M. Quill", "Mara Q. Quill"]
+    assert why("m quill @ a.txt", "MARA QUILL") == ["M. Quill", "Mara Q. Quill"]
+    assert why("M. Quill", "Mara Q. Quill") == ["M. Quill"]
+    assert why("The Painter", "M. Quill") == ["M. Quill", "Mara Q. Quill", "The Painter"]
+    assert why("La Quill", "The Painter") == ["La Quill"]
+    assert why("La Quill", "la quill") == []
 
 
 # --- deciding ---------------------------------------------------------------------------------------------

@@ -54,6 +54,42 @@ def test_titles_do_not_count_and_the_merge_is_recorded():
     assert (merge.rule, merge.score, merge.entity) == ("same name", 1.0, "thomas quill")
 
 
+def test_each_merge_is_told_by_its_own_rule_and_with_the_name_that_it_joined():
+    rows = [
+        mention("Johann Müller"), mention("Mr. Müller"),
+        mention("Johann Mueller", "b.md"), mention("Johann Mueller", "c.md"), mention("Johann Mueller", "d.md"),
+        mention("The Miller", "d.md"),
+    ]  # fmt: skip
+    found = resolve(rows, must_link=frozenset({("The Miller", "Johann Müller")}), by_model=False)
+    assert set(found.entity_of.values()) == {"johann mueller"}
+    told = {(m.name, m.document, m.rule, m.other, m.score) for m in found.merges}
+    assert told == {
+        ("Mr. Müller", "a.md", "alias in document", "johann müller", 0.9),
+        ("Johann Müller", "", "spelling", "johann mueller", 0.95),
+        ("The Miller", "", "user", "johann müller", 1.0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "type_", "evidence"),
+    [
+        ("Grey-Reef", "Grey Reef", "place", "equal without accents and hyphens"),
+        ("Brücke", "Bruecke", "place", "equal with two letters for a letter with marks"),
+        ("Ohlsen GmbH", "Ohlsen", "organization", "equal without legal form"),
+        ("night watches", "night watch", "concept", "equal without plural"),
+        (
+            "Dept of Mines",
+            "Department of Mines",
+            "organization",
+            "equal with abbreviations and numerals in one form",
+        ),
+    ],
+)
+def test_a_merge_of_spellings_says_what_makes_them_equal(a, b, type_, evidence):
+    (merge,) = resolve([mention(a, type=type_), mention(b, "b.md", type=type_)], by_model=False).merges
+    assert (merge.rule, merge.evidence) == ("spelling", evidence)
+
+
 def test_a_title_before_a_place_is_part_of_its_name():
     found = resolve([mention("King Street", type="place"), mention("Street", type="place")])
     assert set(found.entity_of.values()) == {"king street", "street"}

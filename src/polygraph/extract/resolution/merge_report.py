@@ -1,5 +1,6 @@
 """What is told of the merges of an entity: each of its names, by which rule it was merged and with which other name."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
@@ -42,10 +43,9 @@ class MergeReport:
         written = table.written[rows]
         if (written == written[0]).all():
             return []
+        main, root = self._main_name(cluster)
         is_alias, number = table.rule[rows] == _ALIAS, self._merger.first_clusters(rows)
         spellings = Counter(written.tolist())
-        main = self._most_frequent(spellings, cluster.base)
-        root = int(number[np.argmax(written == main)])
         towards = self._towards(root)
         aliases = [n for n, (_, link) in towards.items() if link.rule == "alias in document"]
         document = np.where(is_alias | np.isin(number, aliases), table.document(rows), -1)
@@ -87,6 +87,16 @@ class MergeReport:
                 )
             )
         return found
+
+    def _main_name(self, cluster: Cluster) -> tuple[int, int]:
+        """Return the most frequent spelling of the base name of an entity, and the cluster that has it."""
+        table, rows = self._table, cluster.rows
+        base = bisect_left(table.bases, cluster.base)
+        of_base = np.flatnonzero(np.searchsorted(table.ends, rows, side="right") - 1 == base)
+        own = of_base[table.rule[rows[of_base]] != _ALIAS]
+        chosen = rows[own if len(own) else of_base]
+        main = self._most_frequent(Counter(table.written[chosen].tolist()), cluster.base)
+        return main, int(self._merger.first_clusters(chosen)[np.argmax(table.written[chosen] == main)])
 
     def _towards(self, root: int) -> dict[int, tuple[int, MergeLink]]:
         """Return for each cluster of an entity but one the next one on the way to that, and how they were merged."""

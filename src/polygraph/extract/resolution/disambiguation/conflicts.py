@@ -29,8 +29,11 @@ def conflict_between(
     if table.by_model and (kinds := _common_noun(mention, cluster)):
         return kinds
     conflict = mention.attributes.conflict(cluster.attributes, unrelated=unrelated)
-    if not conflict and unrelated and table.by_model and len(mention.name.words) == 1:
-        conflict = mention.attributes.title_conflict(cluster.attributes)
+    if not conflict and len(mention.name.words) == 1:
+        if not table.by_model:
+            conflict = mention.attributes.courtesy_conflict(cluster.attributes)
+        if not conflict and unrelated:
+            conflict = mention.attributes.title_conflict(cluster.attributes)
     if not conflict and with_offices and unrelated:
         conflict = mention.attributes.occupation_conflict(cluster.attributes, with_offices=True)
     if not conflict and table.constraints.forbid(mention.constraint_keys, cluster.constraint_keys):

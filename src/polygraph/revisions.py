@@ -14,7 +14,7 @@ EXTRACTION_PROMPT = "2"
 EXTRACTION_ROWS = "2"
 """Of `extract.llm.extractor.to_rows`: how the records of a reply become rows, and on which chunks they rest."""
 
-RESOLUTION = "12"
+RESOLUTION = "13"
 """Of `extract.resolution`: which names are one entity."""
 
 KNOWN_NAMES = "known-names-2"

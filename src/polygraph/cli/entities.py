@@ -311,7 +311,7 @@ def _show_pair(found: "PairHistory", a: str, b: str) -> None:
     for decision in found.decisions:
         show.out.print(f"  decision {decision.number}: {_phrase(decision)}")
     if not (found.merges or found.kept_apart or found.decisions):
-        reason = "both have the normalised name of the entity" if found.same else "no rule compared them"
+        reason = "both are one name" if found.same else "no rule compared them"
         show.out.print(f"  {reason}")
 
 

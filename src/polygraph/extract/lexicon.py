@@ -29,6 +29,10 @@ _OFFICES_ELSEWHERE = (
 
 MALE_TITLES = frozenset((_MALE + _MALE_KIN + _MALE_ELSEWHERE).split())
 FEMALE_TITLES = frozenset(f"{_FEMALE} {_FEMALE_MORE} {_FEMALE_ELSEWHERE}".split())
+UNMARRIED_TITLES = frozenset(
+    ["miss", "fräulein", "señorita", "signorina", "mademoiselle", "mlle", "frøken", "fröken"]
+)
+"""Those of `FEMALE_TITLES` that a wife does not have."""
 TITLES = MALE_TITLES | FEMALE_TITLES | frozenset((_OFFICES + _OFFICES_ELSEWHERE).split())
 """Titles before a person's name, without the full stop."""
 

@@ -1,5 +1,6 @@
 """Entities to look at: finding them by name, and why names were merged into one or kept apart."""
 
+import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -8,12 +9,13 @@ from rapidfuzz import fuzz, process
 from rapidfuzz.utils import default_process
 
 from polygraph.errors import BadInput, quoted
-from polygraph.extract.resolution.constraints import EACH, parse_key
+from polygraph.extract.resolution.constraints import EACH, ConstraintKey, parse_key
+from polygraph.extract.resolution.names.name_parts import split_name
 from polygraph.extract.resolution.records import Merge, PairDecision
 from polygraph.indexing.written_evidence import as_written, texts_about
 from polygraph.records import Entity
 from polygraph.store.protocol import DecisionKind, EntityOverview, LoggedDecision, NamePair, StoreReader
-from polygraph.text.normalize import normalize_name
+from polygraph.text.normalize import fold, normalize_name, typed_forms
 
 R = TypeVar("R", Merge, PairDecision)
 
@@ -63,21 +65,23 @@ class PairHistory:
     entities: tuple[str, str]
     """Ids of their entities."""
     merges: tuple[Merge, ...]
-    """If they are one: how these names were merged into it; none if both have the normalised name of the entity."""
+    """If they are one: the merges that lead from one name to the other, by name; none if both are one name."""
     kept_apart: tuple[PairDecision, ...]
     """If they are two: the comparisons of names of both; none if no rule compared them."""
     decisions: tuple[Decision, ...]
-    """Decisions that name both."""
+    """Decisions that name both, and those that gave the entity one of the names."""
 
 
 def find_entities(store: StoreReader, text: str, *, limit: int) -> list[EntityOverview]:
-    """Find entities whose name or an alias contains a text: first those of exactly this name, then by mentions.
+    """Find entities whose name or an alias contains a text: first those that it names, then by mentions.
+
+    Letters with accents match those without, and two letters that stand for one (``ue``).
 
     Raises:
         BadInput: if there is none; similar names are suggested.
     """
     require_graph(store)
-    exact = store.graph.entities_named([text]).get(text, []) if normalize_name(text) else []
+    exact = _rows_named(store, text)
     found = store.graph.entity_overview(order="mentions", rows=exact, limit=limit)
     others = sorted(set(store.graph.entities_containing(text)) - set(exact)) if normalize_name(text) else []
     if limit > len(found):
@@ -90,22 +94,69 @@ def find_entities(store: StoreReader, text: str, *, limit: int) -> list[EntityOv
 def entities_named(store: StoreReader, text: str) -> list[Entity]:
     """Return the entities that a text names: an id, a name or alias, or one in a document as ``name @ document``.
 
+    An id as it is stored names its entity alone. Otherwise case does not matter, and if nothing is spelled like the
+    text, neither do accents.
+
     Raises:
         BadInput: if there is none; similar names are suggested.
     """
     require_graph(store)
-    row = store.graph.entity_rows([text]).get(text)
-    if row is not None:
-        return store.graph.entities_by_row([row])
-    key = parse_key(text)
-    name = text.partition(" @ ")[0] if key.document else text
-    rows = store.graph.entities_named([name]).get(name, []) if normalize_name(name) else []
-    found = store.graph.entities_by_row(rows)
-    if key.document:
-        found = [entity for entity in found if key.document in dict(documents_of(entity))]
+    found = store.graph.entities_by_row(_rows_named(store, text))
+    if not found and (document := parse_key(text).document):
+        name = text.partition(" @ ")[0]
+        named = store.graph.entities_by_row(_rows_named(store, name))
+        found = [entity for entity in named if _is_named_in(store, entity, name, document)]
+        if named and not found:
+            raise _unknown(store, text, _places(store, named, name))
     if not found:
         raise _unknown(store, text)
     return found
+
+
+def _places(store: StoreReader, entities: Sequence[Entity], name: str) -> list[str]:
+    """Return ``name @ document`` for the first documents that mention one of several entities by a name."""
+    places = {
+        f"{name} @ {document}"
+        for entity in entities
+        for document, _ in documents_of(entity)
+        if _is_named_in(store, entity, name, document)
+    }
+    return sorted(places)[:_SUGGESTIONS]
+
+
+def _rows_named(store: StoreReader, text: str) -> list[int]:
+    """Return the rows of the entities that an id, a name or an alias stands for, ascending."""
+    graph = store.graph
+    if (row := graph.entity_rows([text]).get(text)) is not None:
+        return [row]
+    if not normalize_name(text):
+        return []
+    id_ = _folded_id(text)
+    rows = {*graph.entity_rows([id_]).values(), *graph.entities_named([text]).get(text, [])}
+    if not rows:
+        rows.update(graph.entities_containing(text, whole=True))
+        wanted = set(typed_forms(text))
+        rows.update(
+            n for n, each in enumerate(graph.entity_ids()) if not wanted.isdisjoint(typed_forms(each))
+        )
+    return sorted(rows)
+
+
+def _folded_id(text: str) -> str:
+    """Return a text with the case and white space of ids."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _is_named_in(store: StoreReader, entity: Entity, name: str, document: str) -> bool:
+    """Return whether a document mentions an entity, by this name as far as that is known.
+
+    A name that stands for an entity in some documents only may stand for another one elsewhere.
+    """
+    if document not in dict(documents_of(entity)):
+        return False
+    merges = (_merge(merge) for merge in store.graph.merges(entity.id))
+    only_in = {merge.document for merge in merges if normalize_name(merge.name) == normalize_name(name)}
+    return not only_in or bool(only_in & {"", document})
 
 
 def find_entity(store: StoreReader, text: str) -> Entity:
@@ -116,11 +167,12 @@ def find_entity(store: StoreReader, text: str) -> Entity:
     """
     found = entities_named(store, text)
     if len(found) > 1:
-        ids = ", ".join(repr(entity.id) for entity in found[:5])
-        first = next(iter(documents_of(found[0])), ("", 0))[0]
+        ids = ", ".join(repr(entity.id) for entity in found[:_NAMES])
+        elsewhere = {document for entity in found[1:] for document, _ in documents_of(entity)}
+        own = [document for document, _ in documents_of(found[0]) if document not in elsewhere]
+        or_document = f", or with a document that mentions it: {text + ' @ ' + own[0]!r}" if own else ""
         raise BadInput(
-            f"{len(found)} entities have the name {text!r}: {ids}. Name one by its id, or with a document that "
-            f"mentions it: {found[0].name + ' @ ' + first!r}"
+            f"{len(found)} entities have the name {text!r}: {ids}. Name one by its id{or_document}"
         )
     return found[0]
 
@@ -155,18 +207,19 @@ def explain_pair(store: StoreReader, a: str, b: str) -> PairHistory:
     same = first.id == second.id
     merges: tuple[Merge, ...] = ()
     kept_apart: tuple[PairDecision, ...] = ()
+    given = {parse_key(a).name, parse_key(b).name}
     if same:
-        given = {parse_key(a).name, parse_key(b).name}
-        merges = tuple(m for m in _merges(store, first.id) if normalize_name(m.name) in given)
+        merges = _between(_merges(store, first.id), *(_name_meant(first, text) for text in (a, b)))
     else:
         ids = {first.id, second.id}
         kept_apart = tuple(pair for pair in _pairs(store, first.id) if set(pair.entities) == ids)
     both = tuple(
         d
         for d in decisions(store)
-        if d.kind != "rename"
-        and (
-            {parse_key(d.a).name, parse_key(d.b).name} <= names
+        if (
+            parse_key(d.a).name in names and normalize_name(d.b) in given & names
+            if d.kind == "rename"
+            else {parse_key(d.a).name, parse_key(d.b).name} <= names
             if same
             else decided_names(d) & names and decided_names(d) & others
         )
@@ -179,6 +232,41 @@ def explain_pair(store: StoreReader, a: str, b: str) -> PairHistory:
         kept_apart=_written(kept_apart, said),
         decisions=both,
     )
+
+
+def _name_meant(entity: Entity, text: str) -> ConstraintKey:
+    """Return the name of an entity that a text means, with its document; the name in its id if it means none."""
+    given = parse_key(text)
+    own = entity.id.partition(" (")[0]
+    names = sorted(names_of(entity), key=lambda name: (name != given.name, not _is_typed(given.name, name)))
+    return given._replace(name=names[0] if _is_typed(given.name, names[0]) else own)
+
+
+def _between(merges: Sequence[Merge], a: ConstraintKey, b: ConstraintKey) -> tuple[Merge, ...]:
+    """Return the merges of an entity by which two of its names are one.
+
+    Each merge leads from a name to another one, and all together to the main name. What is common to both ways is left
+    out: it comes after the name at which they meet.
+    """
+    by_name: dict[str, list[Merge]] = {}
+    for merge in merges:
+        for name in {normalize_name(merge.name), split_name(merge.name).base}:
+            by_name.setdefault(name, []).append(merge)
+
+    def way(start: ConstraintKey) -> set[Merge]:
+        found: set[Merge] = set()
+        waiting = [(start.name, start.document)]
+        for name, document in waiting:  # grows
+            several = by_name.get(name, [])
+            there = [merge for merge in several if not document or merge.document in ("", document)]
+            for merge in there or several:
+                if merge not in found:
+                    found.add(merge)
+                    waiting.append((merge.other, merge.document))
+        return found
+
+    on_one_way = way(a) ^ way(b)
+    return tuple(merge for merge in merges if merge in on_one_way)
 
 
 def _written(found: Sequence[R], text: str) -> tuple[R, ...]:
@@ -236,13 +324,9 @@ def key_of(store: StoreReader, entity: Entity, text: str) -> str:
     Raises:
         BadInput: if all its names are those of other entities in the same documents.
     """
-    given = parse_key(text)
-    names = list(dict.fromkeys([given.name, *map(normalize_name, (entity.name, *entity.aliases))]))
-    renamed = {normalize_name(new) for _, new in store.extractions.decisions("rename")}
-    # A name that a user gave is in no text, so decisions about it would apply to nothing.
-    names = [name for name in names if name in names_of(entity) and name not in renamed]
-    if given.document and given.document != EACH and given.name in names:
-        return f"{given.name} @ {given.document}"
+    given, names = parse_key(text), _names_in_decisions(store, entity, text)
+    if given.document and given.document != EACH and names and _is_typed(given.name, names[0]):
+        return f"{names[0]} @ {given.document}"
     row = store.graph.entity_rows([entity.id])[entity.id]
     namesakes = {name: store.graph.entities_named([name]).get(name, []) for name in names}
     for name in names:
@@ -260,20 +344,73 @@ def key_of(store: StoreReader, entity: Entity, text: str) -> str:
     )
 
 
-def given_key(store: StoreReader, entity: Entity, text: str) -> str:
-    """Return the name that a user gave for an entity, as it stands in decisions.
+def shared_name(store: StoreReader, entity: Entity, text: str) -> str:
+    """Return the name of an entity that is split by document or type, which other entities may share.
+
+    Args:
+        store: of the index.
+        entity: to be named.
+        text: how the user named it.
 
     Raises:
-        BadInput: if the text is an id and not a name, or a name that a user gave to the entity.
+        BadInput: if no document uses one of its names.
     """
-    key = parse_key(text)
-    renamed = {normalize_name(new) for _, new in store.extractions.decisions("rename")}
-    if key.name not in names_of(entity) or key.name in renamed:
-        names = ", ".join(repr(name) for name in (entity.name, *entity.aliases)[:_NAMES])
+    names = _names_in_decisions(store, entity, text)
+    if not names:
+        raise BadInput(f"no document uses a name of {entity.id!r}, so it cannot be split")
+    return names[0]
+
+
+def split_keys(store: StoreReader, entity: Entity, name: str, other: str) -> tuple[str, str]:
+    """Return two names of an entity, as they stand in the decision that splits them.
+
+    Args:
+        store: of the index.
+        entity: that has both.
+        name: how the user named it.
+        other: the name that becomes an entity of its own.
+
+    Raises:
+        BadInput: if `other` is not a name that a document uses, or both are one name.
+    """
+    first, second = parse_key(name), parse_key(other)
+    part = next(iter(_names_in_decisions(store, entity, other)), "")
+    if not _is_typed(second.name, part):
+        shown = ", ".join(repr(each) for each in (entity.name, *entity.aliases)[:_NAMES])
         raise BadInput(
-            f"{text!r} is not a name that a document uses for {entity.id!r}. Its names are: {names}"
+            f"{other!r} is not a name that a document uses for {entity.id!r}. Its names are: {shown}"
         )
-    return f"{key.name} @ {key.document}" if key.document else key.name
+    names = _names_in_decisions(store, entity, name)
+    if not _is_typed(first.name, names[0]):  # an id, or a name that a user gave
+        names = [each for each in names if each != part] or names
+    keys = tuple(
+        f"{name} @ {document}" if document else name
+        for name, document in ((names[0], first.document), (part, second.document))
+    )
+    if keys[0] == keys[1]:
+        raise BadInput(f"{name!r} and {other!r} are one name. Split it with --by document or --by type")
+    return keys[0], keys[1]
+
+
+def _names_in_decisions(store: StoreReader, entity: Entity, text: str) -> list[str]:
+    """Return the normalised names of an entity that documents use: first the one that a text means, if any.
+
+    Then come its id, if that is a name, and the name that is shown. A name that a user gave is in no text, so decisions
+    about it would apply to nothing.
+    """
+    given = parse_key(text).name
+    renamed = {normalize_name(new) for _, new in store.extractions.decisions("rename")}
+    names = dict.fromkeys(normalize_name(name) for name in (entity.name, *entity.aliases))
+    own_name = entity.id.partition(" (")[0]
+    return sorted(
+        (name for name in names if name and name not in renamed),
+        key=lambda name: (name != given, not _is_typed(given, name), name != own_name),
+    )
+
+
+def _is_typed(text: str, name: str) -> bool:
+    """Return whether a text is a name as a user may type it, see `text.normalize.typed_forms`."""
+    return not set(typed_forms(text)).isdisjoint(typed_forms(name))
 
 
 def rename_key(store: StoreReader, entity: Entity, text: str) -> str:
@@ -337,21 +474,27 @@ def _subject(logged: LoggedDecision) -> object:
     return ("rename", a) if kind == "rename" else frozenset((a, b))
 
 
-def _unknown(store: StoreReader, text: str) -> BadInput:
-    names = dict.fromkeys(name for _, name in store.graph.entity_names())
-    wanted = text.partition(" @ ")[0]
+def _unknown(store: StoreReader, text: str, suggestions: Sequence[str] = ()) -> BadInput:
+    """Return the error about a text that names no entity, with similar names if there are no better suggestions."""
+    near = suggestions or _similar_names(store, text.partition(" @ ")[0])
+    hint = f"Did you mean: {', '.join(map(repr, near))}? " if near else ""
+    return BadInput(
+        f"the index at {store.place} has no entity {text!r}. {hint}List them with: polygraph entities list"
+    )
+
+
+def _similar_names(store: StoreReader, name: str) -> list[str]:
+    """Return the names of entities that are most like a name, the most similar first."""
+    names = dict.fromkeys(each for _, each in store.graph.entity_names())
     near = process.extract(
-        wanted,
-        list(names),
+        fold(name),
+        {each: fold(each) for each in names},
         scorer=fuzz.WRatio,
         processor=default_process,
         limit=_SUGGESTIONS,
         score_cutoff=_MIN_LIKENESS,
     )
-    hint = f"Did you mean: {', '.join(repr(name) for name, _, _ in near)}? " if near else ""
-    return BadInput(
-        f"the index at {store.place} has no entity {text!r}. {hint}List them with: polygraph entities list"
-    )
+    return [each for _, _, each in near]
 
 
 def _merge(merge: Sequence[object]) -> Merge:

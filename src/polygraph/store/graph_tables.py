@@ -31,7 +31,7 @@ from polygraph.store.serialization import (
 )
 from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import Row, SqlConnection, in_batches
-from polygraph.text.normalize import normalize_name
+from polygraph.text.normalize import normalize_name, typed_forms
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS merges (
@@ -321,11 +321,20 @@ class GraphTables:
         values.append(limit)
         return [EntityOverview(*row) for row in self._db.rows(query, values)]
 
-    def entities_containing(self, text: str) -> list[int]:
-        """Return the rows of the entities with a name or alias that contains a text, ascending."""
-        contains = self._db.dialect.contains("name")
-        query = f"SELECT DISTINCT entity FROM names WHERE {contains} ORDER BY entity"  # noqa: S608
-        return [n for (n,) in self._db.rows(query, (normalize_name(text),))]
+    def entities_containing(self, text: str, *, whole: bool = False) -> list[int]:
+        """Return the rows of the entities with a name or alias that contains a text, see `store.protocol`."""
+        wanted = typed_forms(text)
+        condition = "name = ?" if whole else self._db.dialect.contains("name")
+        any_form = " OR ".join([condition] * len(wanted))
+        query = f"SELECT DISTINCT entity FROM names WHERE {any_form}"  # noqa: S608
+        found = {row for (row,) in self._db.rows(query, wanted)}
+        # A name in ASCII has one form, which is in the table.
+        is_ascii = f"{self._db.dialect.n_bytes('name')} = length(name)"
+        for name, row in self._db.iterate(f"SELECT name, entity FROM names WHERE NOT {is_ascii}"):  # noqa: S608
+            forms = typed_forms(name)
+            if any(form in forms if whole else any(form in one for one in forms) for form in wanted):
+                found.add(row)
+        return sorted(found)
 
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the row of every entity with the ids of its chunks, by row; many chunks come in several parts."""

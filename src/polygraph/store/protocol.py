@@ -381,8 +381,16 @@ class GraphReader(Protocol):
             limit: most entities.
         """
 
-    def entities_containing(self, text: str) -> list[int]:
-        """Return the rows of the entities with a name or alias that contains a text, ascending; normalised."""
+    def entities_containing(self, text: str, *, whole: bool = False) -> list[int]:
+        """Return the rows of the entities with a name or alias that contains a text, ascending.
+
+        A name and the text match if one of their `text.normalize.typed_forms` does: ``Zurich`` and ``Zuerich`` are in
+        ``Zürich``.
+
+        Args:
+            text: as a user types it.
+            whole: only names that are the text as a whole.
+        """
 
     def entity_names(self) -> Iterator[tuple[str, str]]:
         """Yield id and name of every entity, by row."""

@@ -11,6 +11,11 @@ _MAX_CACHED = 200
 """Characters of a text that is cached; a name is shorter."""
 _MARK = "M"
 """First letter of the Unicode categories of vowel signs and accents, which belong to the letter before them."""
+_LETTERS = str.maketrans(
+    {"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+_DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "æ": "ae"}
+"""How letters are written where a keyboard lacks them."""
 _EDGE = ' .,;:!?()[]{}"“”‘«»*_-–—'
 
 
@@ -54,3 +59,36 @@ def _marks(match: re.Match[str]) -> str:
     text = match.group()
     end = next((i for i, c in enumerate(text) if unicodedata.category(c)[0] != _MARK), len(text))
     return text[:end] if end == len(text) else text[:end] + " "
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case without accents.
+
+    >>> fold("garcía márquez"), fold("øresund")
+    ('garcia marquez', 'oresund')
+    """
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text).translate(_LETTERS)
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+
+
+def with_digraphs(key: str) -> str:
+    """Return a normalised name with two letters for each letter that a keyboard may lack.
+
+    >>> with_digraphs("müller"), with_digraphs("øystein bråten")
+    ('mueller', 'oeystein braaten')
+    """
+    return key if key.isascii() else "".join(_DIGRAPHS.get(letter, letter) for letter in key)
+
+
+def typed_forms(name: str) -> tuple[str, ...]:
+    """Return the forms in which a name may be typed, normalised: as it is, without accents, with digraphs.
+
+    Two names may mean the same if they share a form.
+
+    >>> typed_forms("Müller"), typed_forms("MUELLER")
+    (('müller', 'muller', 'mueller'), ('mueller',))
+    """
+    key = normalize_name(name)
+    return tuple(dict.fromkeys((key, fold(key), fold(with_digraphs(key)))))

@@ -41,8 +41,9 @@ class Entities:
     """The entities of one index. Decisions are recorded, and every later build follows them.
 
     Made by `Index.entities`. A name in an argument is an id, a name or alias of an entity, or ``name @ document`` for
-    the entity of this name in one document. Every method raises `BadInput` for a name that no entity has, with the most
-    similar names, and where several entities have it.
+    the entity of this name in one document. Case and punctuation do not matter; accents do not if no entity has the
+    name with the same ones. Every method raises `BadInput` for a name that no entity has, with the most similar names,
+    and where several entities have it.
     """
 
     def __init__(
@@ -147,25 +148,21 @@ class Entities:
         Raises:
             BadInput: if not exactly one of `other` and `by` is given, or they are two entities already.
         """
-        from polygraph.indexing.entities import find_entity, given_key, key_of
+        from polygraph.indexing.entities import find_entity, shared_name, split_keys
 
-        if (other is None) == (by is None) or by not in (None, *get_args(SplitBy)):
+        if by not in (None, *get_args(SplitBy)):
+            raise BadInput(f"--by {by!r} is not one of: {', '.join(get_args(SplitBy))}")
+        if (other is None) == (by is None):
             raise BadInput("split takes another name of the entity, or --by document, or --by type")
         with self._reading() as store:
             first = find_entity(store, name)
             if other is None:
-                key = key_of(store, first, name).partition(" @ ")[0]
-                keys = (f"{key}{_MARKS[by or 'document']}",) * 2
+                keys = (f"{shared_name(store, first, name)}{_MARKS[by or 'document']}",) * 2
             else:
-                second = find_entity(store, other)
-                if first.id != second.id:
+                if first.id != find_entity(store, other).id:
                     raise BadInput(f"{name!r} and {other!r} are two entities already")
-                keys = given_key(store, first, name), given_key(store, first, other)
-                if keys[0] == keys[1]:
-                    raise BadInput(
-                        f"{name!r} and {other!r} are one name. Split it with --by document or --by type"
-                    )
-        return self._decide("split", min(keys), max(keys), (name, other or name), progress, wait_s)
+                keys = split_keys(store, first, name, other)
+        return self._decide("split", min(keys), max(keys), keys, progress, wait_s)
 
     def rename(
         self, name: str, new: str, *, progress: Progress | None = None, wait_s: float = 0.0

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -95,13 +96,17 @@ def test_a_part_of_a_name_finds_entities_and_exact_names_come_first(looked_at):
         lambda entities: entities.merge("Mara Quil", "Old Tobin"),
         lambda entities: entities.split("Mara Quil", by="type"),
         lambda entities: entities.rename("Mara Quil", "Mary"),
-        lambda entities: entities.why("Mara Quill @ nowhere.txt"),
     ],
 )
 def test_an_unknown_name_is_an_error_that_suggests_near_names(looked_at, call):
     with pytest.raises(BadInput, match=r"has no entity .* Did you mean: .*'Mara Quill'.*entities list"):
         call(looked_at.entities)
     assert looked_at.entities.decisions() == ()
+
+
+def test_a_name_that_a_document_does_not_have_is_an_error_that_suggests_those_that_have_it(looked_at):
+    with pytest.raises(BadInput, match=r"Did you mean: 'Old Tobin @ a.txt', 'Old Tobin @ c.txt'\?"):
+        looked_at.entities.why("Old Tobin @ b.txt")
 
 
 def test_an_index_without_a_graph_says_how_to_add_it(tmp_path, write_files):
@@ -134,6 +139,46 @@ def test_what_rows_of_several_documents_say_alike_is_told_once(index, monkeypatc
     ]
     assert [each.name for each in history.merges] == ["M. Quill"]
     assert len(index.entities.why_pair("Mara Quill", "Old Tobin").kept_apart) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["mara quill", "MARA QUILL", " Mara  Quill. ", "Mara Quill @ b.txt", "MARA QUILL @ b.txt"]
+)
+def test_every_command_takes_a_name_in_any_case(looked_at, text):
+    entities = looked_at.entities
+    assert [each.entity.id for each in entities.why(text)] == ["mara quill"]
+    assert entities.why_pair(text, "OLD TOBIN").entities == ("mara quill", "old tobin")
+    for refused, call in (
+        ("one entity already", lambda: entities.merge(text, "Mara Quill")),
+        ("two entities already", lambda: entities.split(text, "Old Tobin")),
+        ("'Halcyon' is the name of the entity", lambda: entities.rename(text, "Halcyon")),
+    ):
+        with pytest.raises(BadInput, match=refused):
+            call()
+
+
+def test_the_reason_for_two_names_is_the_way_from_one_to_the_other(looked_at, monkeypatch):
+    names = [
+        ("M. Quill", "a.txt", "alias in document", "mara q quill"),
+        ("Mara Q. Quill", "", "spelling", "mara quill"),
+        ("The Painter", "", "equated by text", "mara quill"),
+        ("La Quill", "", "transliteration", "painter"),
+    ]
+    merges = [("mara quill", name, document, rule, 0.9, other, "") for name, document, rule, other in names]
+    entity = looked_at.entities.why("Mara Quill")[0].entity
+    several = replace(entity, aliases=tuple(name for name, *_ in names))
+    monkeypatch.setattr(GraphTables, "merges", lambda self, entity=None: merges)
+    monkeypatch.setattr("polygraph.indexing.entities.find_entity", lambda store, text: several)
+
+    def why(a, b):
+        return [merge.name for merge in looked_at.entities.why_pair(a, b).merges]
+
+    assert why("M. Quill", "Mara Quill") == ["M. Quill", "Mara Q. Quill"]
+    assert why("m quill @ a.txt", "MARA QUILL") == ["M. Quill", "Mara Q. Quill"]
+    assert why("M. Quill", "Mara Q. Quill") == ["M. Quill"]
+    assert why("The Painter", "M. Quill") == ["M. Quill", "Mara Q. Quill", "The Painter"]
+    assert why("La Quill", "The Painter") == ["La Quill"]
+    assert why("La Quill", "la quill") == []
 
 
 # --- deciding ---------------------------------------------------------------------------------------------
@@ -178,6 +223,64 @@ def test_a_name_is_split_by_document_also_of_documents_that_come_later(index, tm
     (painter,) = index.entities.why("Mara the Painter")
     assert painter.documents == (("b.txt", 1),)
     assert "Mara Quill" in painter.entity.aliases
+
+
+def test_an_id_names_one_of_several_namesakes_to_every_command_in_any_case(index):
+    index.entities.split("Mara Quill", by="document")
+    assert ids(index.entities.find("MARA QUILL (2)")) == ["mara quill (2)"]
+    assert [each.entity.id for each in index.entities.why("Mara  Quill (2)")] == ["mara quill (2)"]
+    (renamed,) = index.entities.rename("Mara Quill (2)", "Mara of Grey Reef").entities
+    assert renamed.id == "mara quill (2)"
+    index.entities.merge("MARA QUILL (2)", "Old Tobin")
+    assert index.entities.why_pair("Mara Quill (2)", "old tobin").same
+
+
+def test_an_id_is_split_by_the_name_that_documents_use(index):
+    index.entities.split("Mara Quill", by="document")
+    index.entities.undo()
+    index.entities.rename("Mara Quill", "Mary")
+    index.entities.merge("Mary", "Old Tobin")
+    changed = index.entities.split("Mary", by="document")
+    assert {decision.a for decision in changed.decisions} == {"mara quill @ *"}
+    assert len(changed.entities) == 3
+    index.entities.undo()
+    changed = index.entities.split("MARY", "old tobin")
+    assert set(ids(changed.entities)) == {"mara quill", "old tobin"}
+
+
+def test_names_are_found_without_accents_and_with_two_letters_for_one(tmp_path, write_files):
+    texts = {
+        "a.txt": "Jürgen Müller met Clara Benedek in Zürich.",
+        "b.txt": "Clara Benedek met Anna Mueller in Zürich.",
+    }
+    with opened(tmp_path / "index") as index:
+        index.add(write_files(tmp_path / "papers", texts))
+        entities = index.entities
+        assert ids(entities.find("Zurich")) == ids(entities.find("ZUERICH")) == ["zürich"]
+        assert ids(entities.find("muller")) == ["jürgen müller"]
+        assert set(ids(entities.find("mueller"))) == set(ids(entities.find("Müller")))
+        assert len(entities.find("Mueller")) == 2
+        assert [each.entity.id for each in entities.why("Juergen Mueller")] == ["jürgen müller"]
+        entities.merge("Jurgen Muller", "Anna Müller")
+        (decision,) = entities.decisions()
+        assert {decision.a, decision.b} == {"jürgen müller", "anna mueller"}
+        assert set(ids(entities.split("Anna Müller", "jurgen muller").entities)) == {
+            "anna mueller",
+            "jürgen müller",
+        }
+
+
+def test_a_name_in_a_document_is_that_of_the_entity_that_has_it_there(tmp_path, write_files):
+    texts = {
+        "a.txt": "Robert Hale sailed to Riga. Mr. Hale sold timber in Riga.",
+        "b.txt": "Robert Hale met Peter Hale. Mr. Hale was late.",
+    }
+    with opened(tmp_path / "index") as index:
+        index.add(write_files(tmp_path / "papers", texts), extractor="nlp")
+        assert [each.entity.id for each in index.entities.why("Mr. Hale @ a.txt")] == ["robert hale"]
+        assert [each.entity.id for each in index.entities.why("Mr. Hale @ b.txt")] == ["mr hale"]
+        with pytest.raises(BadInput, match=r"2 entities have the name 'Mr\. Hale': .* by its id$"):
+            index.entities.rename("Mr. Hale", "Old Hale")
 
 
 def test_an_alias_follows_the_name_of_its_document_when_that_is_split(tmp_path, write_files):
@@ -241,7 +344,7 @@ def test_a_renamed_entity_keeps_its_former_name_as_an_alias_and_may_be_renamed_a
         (lambda e: e.split("Mara Quill", "Halcyon"), "are two entities already"),
         (lambda e: e.split("Mara Quill", "mara quill"), "are one name. Split it with --by"),
         (lambda e: e.split("Mara Quill"), "another name of the entity, or --by document"),
-        (lambda e: e.split("Mara Quill", by="colour"), "another name of the entity, or --by document"),
+        (lambda e: e.split("Mara Quill", by="colour"), "--by 'colour' is not one of: document, type"),
         (lambda e: e.rename("Mara Quill", "Halcyon"), "is the name of the entity 'halcyon'"),
         (lambda e: e.rename("Mara Quill", " — "), "1 to 200 characters"),
         (lambda e: e.rename("Mara Quill", "x" * 201), "1 to 200 characters"),

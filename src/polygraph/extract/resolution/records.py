@@ -62,7 +62,7 @@ class Merge:
     score: float
     """Confidence in (0, 1]; 1 is certain."""
     other: str
-    """The normalised name that it was merged with."""
+    """The normalised name that it was merged with: the main name of the entity, or one that was merged in turn."""
     evidence: str = ""
     """What the decision rests on, for readers: shared names, a predicate, the full name; empty if the rule says it."""
 

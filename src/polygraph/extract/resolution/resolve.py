@@ -13,6 +13,7 @@ from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.disambiguation import cluster_by_name
 from polygraph.extract.resolution.mentions.document_features import COLUMNS, extract_features
 from polygraph.extract.resolution.mentions.mention_table import MentionTable
+from polygraph.extract.resolution.merge_report import MergeReport
 from polygraph.extract.resolution.merging.must_link import merge_must_links
 from polygraph.extract.resolution.merging.name_variants import merge_name_variants
 from polygraph.extract.resolution.merging.qualified_names import merge_qualified_names
@@ -32,7 +33,6 @@ from polygraph.extract.resolution.records import (
 from polygraph.extract.resolution.suggestions.corpus_pairs import suggest_pairs
 from polygraph.extract.resolution.suggestions.name_lists import Suggest, suggest_listed
 from polygraph.models.protocols import Vectors
-from polygraph.text.normalize import normalize_name
 
 _ALIAS = RULES.index("alias in document")
 _MAX_COMPARED = 8
@@ -155,7 +155,7 @@ def resolve_rows(
     clusters = merger.remaining()
     ids = _assign_ids(clusters, table)
     if must_link:
-        clusters = merge_must_links(clusters, ids, must_link, table)
+        clusters = merge_must_links(clusters, ids, must_link, table, merger.links)
         ids = _assign_ids(clusters, table)
     return _to_rows(table, clusters, ids, reasons, merger)
 
@@ -224,9 +224,10 @@ def _to_rows(
     number: dict[str, int] = {}
     merges: list[Merge] = []
     found = np.empty(len(table), dtype=np.int32)
+    explain = MergeReport(table, merger)
     for cluster, entity_id in zip(clusters, ids, strict=True):
         found[cluster.rows] = number.setdefault(entity_id, len(number))
-        merges += _merges(table, cluster, entity_id)
+        merges += explain.merges(cluster, entity_id)
     for row in range(int(table.ends[-2]), len(table)):
         # A name of punctuation only has no key: its entity is named as written.
         written = table.strings[table.written[row]]
@@ -244,39 +245,6 @@ def _to_rows(
         splits=_splits(table, ascending, found, reasons),
         pairs=_pairs(table, ascending, found, reasons, merger),
     )
-
-
-def _merges(table: MentionTable, cluster: Cluster, entity: str) -> list[Merge]:
-    """Return a merge for each name of a cluster except its main name."""
-    rows = cluster.rows
-    written = table.written[rows]
-    if (written == written[0]).all():
-        return []
-    numbers, counts = np.unique(written, return_counts=True)
-    frequency = {table.strings[i]: n for i, n in zip(numbers.tolist(), counts.tolist(), strict=True)}
-    main = min(frequency, key=lambda n: (normalize_name(n) != cluster.base, -frequency[n], -len(n), n))
-    # An alias holds in its document, any other merge in the corpus; the first row of each gives the score.
-    document = np.where(table.rule[rows] == _ALIAS, table.document(rows), -1)
-    _, first = np.unique(
-        written.astype(np.int64) * (len(table.documents) + 1) + document + 1, return_index=True
-    )
-    found = []
-    for row, where in zip(rows[first].tolist(), document[first].tolist(), strict=True):
-        spelling = table.strings[table.written[row]]
-        if spelling != main:
-            rule = RULES[table.rule[row]]
-            found.append(
-                Merge(
-                    entity=entity,
-                    name=spelling,
-                    document=table.documents[where] if where >= 0 else "",
-                    rule=rule,
-                    score=float(table.score[row]),
-                    other=table.base(row) if rule == "same name" else cluster.base,
-                    evidence=table.evidence(row),
-                )
-            )
-    return found
 
 
 def _splits(

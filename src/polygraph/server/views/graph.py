@@ -15,7 +15,7 @@ from polygraph.records import Chunk, Description, Entity, Relation
 from polygraph.server.problems import unknown
 from polygraph.server.served_indexes import ServedIndex
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.normalize import normalize_name
+from polygraph.text.normalize import normalize_name, typed_forms
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.statements import statements
 from polygraph.workspace.graph_map import GraphMap
@@ -178,15 +178,17 @@ def neighbours_view(graph: GraphMap, entity: str, hops: int, limit: int) -> dict
 
 def completions(graph: GraphMap, snapshot: Snapshot, q: str, limit: int) -> list[dict[str, Any]]:
     """Return entities whose name or alias contains a text: equal names first, then beginnings, then by mentions."""
-    wanted = normalize_name(q)
+    wanted = typed_forms(q) if normalize_name(q) else ()
     rows: Iterable[int] = snapshot.store.graph.entities_containing(q) if wanted else range(len(graph.ids))
 
     def order(n: int) -> tuple[int, int, int]:
-        fit = 0
-        if wanted:
-            name = normalize_name(graph.names[n])
-            fit = 0 if name == wanted else 1 if name.startswith(wanted) else 2 if wanted in name else 3
-        return fit, -int(graph.mentions[n]), n
+        forms = typed_forms(graph.names[n]) if wanted else ()
+        fits = [
+            0 if name == form else 1 if name.startswith(form) else 2 if form in name else 3
+            for name in forms
+            for form in wanted
+        ]
+        return min(fits, default=0), -int(graph.mentions[n]), n
 
     return [_node(graph, n) for n in nsmallest(limit, rows, key=order)]
 

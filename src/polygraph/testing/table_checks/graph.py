@@ -65,6 +65,8 @@ def _overviews(graph: GraphStore) -> None:
     expect([each.name for each in by_name], ["Ada", "Cy"], "entities come by name, only those asked for")
     expect(graph.entity_overview(order="name", kind="ship", limit=9), [], "entities of a type")
     expect(graph.entities_containing("miss"), [0], "aliases are searched too")
+    expect(graph.entities_containing("miss", whole=True), [], "a part is not the whole name")
+    expect(graph.entities_containing("Miss Ada", whole=True), [0], "names are found as a whole")
 
 
 def _descriptions(graph: GraphStore) -> None:
@@ -214,6 +216,14 @@ def _replacement(store: Store) -> None:
     expect(
         (list(graph.edges()), graph.merges(), graph.predicates()), ([], [], []), "so are its edges and merges"
     )
+    with store.transaction():
+        graph.put([entity("Universität Zürich", "d:0"), entity("Zuerich", "d:0")], [], [], [])
+    expect(
+        [graph.entities_containing(text) for text in ("ZURICH", "zuerich", "Züri", "zurxch")],
+        [[0], [0, 1], [0, 1], []],
+        "names are found without their accents, and with two letters for one",
+    )
+    expect(graph.entities_containing("Zürich", whole=True), [1], "as a whole, too")
 
 
 def check_large_graph(store: Store) -> None:

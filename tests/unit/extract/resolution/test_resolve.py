@@ -13,7 +13,9 @@ from polygraph.extract.resolution import resolve as resolve_module
 from polygraph.extract.resolution.disambiguation import splitting
 from polygraph.extract.resolution.disambiguation.conflicts import any_contradict
 from polygraph.extract.resolution.evidence.attributes import Attributes
+from polygraph.extract.resolution.evidence.sentence_attributes import extract_attributes
 from polygraph.extract.resolution.merging.blocking import one_edit_pairs
+from polygraph.extract.resolution.names.name_parts import split_name
 from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
 from polygraph.extract.resolution.resolve import resolve
 from tests.unit.extract.resolution.resolved_rows import same
@@ -52,6 +54,42 @@ def test_titles_do_not_count_and_the_merge_is_recorded():
     assert set(found.entity_of.values()) == {"thomas quill"}
     (merge,) = [m for m in found.merges if m.name == "Captain Thomas Quill"]
     assert (merge.rule, merge.score, merge.entity) == ("same name", 1.0, "thomas quill")
+
+
+def test_each_merge_is_told_by_its_own_rule_and_with_the_name_that_it_joined():
+    rows = [
+        mention("Johann Müller"), mention("Mr. Müller"),
+        mention("Johann Mueller", "b.md"), mention("Johann Mueller", "c.md"), mention("Johann Mueller", "d.md"),
+        mention("The Miller", "d.md"),
+    ]  # fmt: skip
+    found = resolve(rows, must_link=frozenset({("The Miller", "Johann Müller")}), by_model=False)
+    assert set(found.entity_of.values()) == {"johann mueller"}
+    told = {(m.name, m.document, m.rule, m.other, m.score) for m in found.merges}
+    assert told == {
+        ("Mr. Müller", "a.md", "alias in document", "johann müller", 0.9),
+        ("Johann Müller", "", "spelling", "johann mueller", 0.95),
+        ("The Miller", "", "user", "johann müller", 1.0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "type_", "evidence"),
+    [
+        ("Grey-Reef", "Grey Reef", "place", "equal without accents and hyphens"),
+        ("Brücke", "Bruecke", "place", "equal with two letters for a letter with marks"),
+        ("Ohlsen GmbH", "Ohlsen", "organization", "equal without legal form"),
+        ("night watches", "night watch", "concept", "equal without plural"),
+        (
+            "Dept of Mines",
+            "Department of Mines",
+            "organization",
+            "equal with abbreviations and numerals in one form",
+        ),
+    ],
+)
+def test_a_merge_of_spellings_says_what_makes_them_equal(a, b, type_, evidence):
+    (merge,) = resolve([mention(a, type=type_), mention(b, "b.md", type=type_)], by_model=False).merges
+    assert (merge.rule, merge.evidence) == ("spelling", evidence)
 
 
 def test_a_title_before_a_place_is_part_of_its_name():
@@ -635,3 +673,94 @@ def test_a_woman_and_a_man_of_one_noble_name_are_two():
     rows = [("a", "comtesse de Morval"), ("b", "comte de Morval")]
     mentions = [Mention(document=d, window=f"{d}@0", name=n, type="person") for d, n in rows]
     assert len(set(resolve(mentions).entity_of.values())) == 2
+
+
+# --- namesakes without a model
+
+
+def without_model(*names, **documents):
+    """The entities of names that the extractor without a model gives, by name and document."""
+    rows = [mention(name) for name in names]
+    rows += [mention(name, f"{document}.md") for document, some in documents.items() for name in some]
+    found = resolve(rows, by_model=False).entity_of
+    return {(name, window.partition(".")[0]): entity for (window, name), entity in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Captain Bly", "Mrs. Bly"),
+        ("Capt. Bly", "Miss Bly"),
+        ("Bürgermeister Hansen", "Frau Hansen"),
+        ("Frau Köhler", "Fräulein Köhler"),
+        ("Mlle Renaud", "Madame Renaud"),
+    ],
+)
+def test_a_woman_and_an_officer_of_one_surname_are_two(first, second):
+    for found in (without_model(first, second), without_model(a=[first, "Riga"], b=[second, "Riga"])):
+        assert len({entity for (name, _), entity in found.items() if name != "Riga"}) == 2
+
+
+def test_a_woman_who_has_an_office_is_one():
+    assert len(set(without_model("Dr. Ash", "Frau Dr. Ash", "Frau Ash").values())) == 1
+    assert len(set(without_model("Anna Ash", "Dr. Anna Ash", "Frau Ash").values())) == 1
+
+
+def test_titles_of_a_surname_in_texts_without_a_common_name_are_two_people():
+    found = without_model(a=["Mr. Ash", "Leopold Fane"], b=["Dr. Ash", "Riga"])
+    assert found["Mr. Ash", "a"] != found["Dr. Ash", "b"]
+    found = without_model(a=["Mr. Ash", "Riga"], b=["Dr. Ash", "Riga"])
+    assert found["Mr. Ash", "a"] == found["Dr. Ash", "b"]
+
+
+def test_the_officer_beside_a_miss_is_not_the_only_woman_of_the_surname():
+    found = without_model("Clara Vane", "Miss Vane", "Councillor Vane")
+    assert found["Miss Vane", "a"] == found["Clara Vane", "a"] != found["Councillor Vane", "a"]
+    found = without_model("Robert Vane", "Miss Vane", "Councillor Vane")
+    assert found["Miss Vane", "a"] != found["Robert Vane", "a"] == found["Councillor Vane", "a"]
+
+
+@pytest.mark.parametrize("firm", ["Voss & Co", "Voss GmbH", "Voss Oy"])
+def test_a_firm_is_not_the_person_of_its_name(firm):
+    found = resolve(
+        [
+            mention("Mr. Voss"),
+            mention(firm, type="organization"),
+            mention("Professor Voss", "b.md"),
+            mention(firm, "b.md", type=""),
+        ],
+        by_model=False,
+    ).entity_of
+    people = {entity for (_, name), entity in found.items() if name != firm}
+    assert people.isdisjoint(entity for (_, name), entity in found.items() if name == firm)
+
+
+def test_an_office_needs_something_in_common_with_the_only_person_of_the_surname():
+    found = without_model(a=["Inspector Wray", "Riga"], b=["Julia Wray", "Tilda"])
+    assert found["Inspector Wray", "a"] != found["Julia Wray", "b"]
+    found = without_model(a=["Inspector Wray", "Riga"], b=["Julia Wray", "Riga"])
+    assert found["Inspector Wray", "a"] == found["Julia Wray", "b"]
+
+
+def test_a_title_means_somebody_whom_its_own_text_names():
+    names = {
+        "a": ["Thomas Halloway", "Robert Halloway", "Dr. Halloway", "Peter Lorne"],
+        "b": ["John Halloway", "Peter Lorne"],
+    }
+    found = without_model(**names)
+    assert found["Dr. Halloway", "a"] not in {
+        entity for (name, _), entity in found.items() if name != "Dr. Halloway"
+    }
+    # Unless somebody else holds the office.
+    found = without_model(**names, c=["Dr. James Halloway"])
+    assert found["Dr. Halloway", "a"] == found["Dr. James Halloway", "c"]
+
+
+def test_a_verb_behind_a_comma_is_not_about_the_name_before_it():
+    def occupations(text):
+        return extract_attributes(split_name("Robert Vane"), "Robert Vane", "person", text).occupations
+
+    assert occupations("Thomas, the son of Robert Vane, became a pilot.") == frozenset()
+    assert occupations("Robert Vane became a pilot.") == {"pilot"}
+    assert occupations("They asked Robert Vane, who was a pilot.") == {"pilot"}
+    assert occupations("They asked Robert Vane, the pilot.") == {"pilot"}

@@ -65,6 +65,11 @@ class Cluster:
         return self._parts[0]
 
     @property
+    def first_row(self) -> int:
+        """A row that it had before it merged with others."""
+        return int(self._parts[0][0])
+
+    @property
     def attributes(self) -> Attributes:
         """What is known of the entity."""
         if self._attributes is None:

@@ -3,13 +3,16 @@
 from collections.abc import Sequence, Set
 from math import log2
 
-from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
+from polygraph.extract.lexicon import (
+    ENGLISH_OCCUPATION,
+    FEMALE_TITLES,
+    FIELD_OF_OCCUPATION,
+    MALE_TITLES,
+    UNMARRIED_TITLES,
+)
 from polygraph.extract.resolution.evidence.attributes import STEM, TITLE_IN_FULL, Attributes
 
 _COURTESY = MALE_TITLES | FEMALE_TITLES
-_UNMARRIED = frozenset(
-    ["miss", "fräulein", "señorita", "signorina", "mademoiselle", "mlle", "frøken", "fröken"]
-)
 
 
 def weigh_evidence(
@@ -65,12 +68,18 @@ def weigh_evidence(
     ]
     if found:
         return score, "both with " + ", ".join(found)
-    return score, "years close to each other" if near else ""
+    reasons = {
+        "years close to each other": near,
+        "both married": left.married == right.married == "yes",
+        "of one occupation": trade,
+        "of one class": left.classes & right.classes,
+    }
+    return score, next((text for text, holds in reasons.items() if holds), "")
 
 
 def _are_officer_and_miss(a: Attributes, b: Attributes, offices: Set[str]) -> bool:
     """Return whether `a` has an office before the name, and `b`, with these `offices`, is a Miss without one."""
-    return not b.titles.isdisjoint(_UNMARRIED) and not a.titles <= _COURTESY and offices <= _COURTESY
+    return not b.titles.isdisjoint(UNMARRIED_TITLES) and not a.titles <= _COURTESY and offices <= _COURTESY
 
 
 def _is_said_of(a: Attributes, b: Attributes) -> bool:

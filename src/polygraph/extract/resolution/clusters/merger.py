@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,16 @@ class Comparison:
     evidence: str
 
 
+class MergeLink(NamedTuple):
+    """Two clusters that were merged, each by the row of a name that the rule compared."""
+
+    first: int
+    second: int
+    rule: Rule
+    score: float
+    evidence: str
+
+
 class Merger:
     """Union-find over clusters: what cannot be one entity is not merged.
 
@@ -69,6 +80,8 @@ class Merger:
             n: {cluster.base} for n, cluster in enumerate(clusters) if cluster.base in self._reasons
         }
         self.comparisons: list[Comparison] = []
+        self.links: list[MergeLink] = []
+        """Every merge, in order: a spanning tree over the clusters of each entity as they were before any merge."""
         self.n_merges = 0
         """Clusters that were merged into others: as long as it stays the same, a rule finds what it found before."""
         self._presumed: set[frozenset[int]] = set()
@@ -106,6 +119,10 @@ class Merger:
     def cluster_of_row(self, row: int) -> int:
         """Return the cluster that a row is in."""
         return self.root(int(self._cluster_of_row[row]))
+
+    def first_clusters(self, rows: Array) -> Array:
+        """Return the clusters that rows were in before any merge."""
+        return np.asarray(self._cluster_of_row[rows])
 
     def roots(self, bases: Sequence[str]) -> list[int]:
         """Return the clusters of some base names, ascending, each once."""
@@ -155,6 +172,7 @@ class Merger:
 
         The larger keeps its base name, unless that is a general noun (``bishop``) and the other one is a name.
         """
+        compared = self.clusters[a].first_row, self.clusters[b].first_row
         a, b = self.root(a), self.root(b)
         if a == b or frozenset((a, b)) in self._presumed:
             return True
@@ -176,9 +194,7 @@ class Merger:
             larger, smaller = sorted(
                 (a, b), key=lambda n: (-len(self.clusters[n].base), self.clusters[n].base, n)
             )
-        self.table.record_merge(
-            self.clusters[smaller].rows, rule, round(score, 4), evidence=evidence, at_most=True
-        )
+        self.links.append(MergeLink(*compared, rule, round(score, 4), evidence))
         self._parent[smaller] = larger
         self.n_merges += 1
         self._record_same_name(self.clusters[smaller].base, self.clusters[larger].base)

@@ -9,14 +9,12 @@ from polygraph.arrays import Array
 from polygraph.extract.resolution.clusters.cluster import Cluster
 from polygraph.extract.resolution.disambiguation.doubtful import clusters_by_document, split_doubtful
 from polygraph.extract.resolution.disambiguation.splitting import split_group
-from polygraph.extract.resolution.evidence.attributes import Attributes
 from polygraph.extract.resolution.mentions.mention_table import MentionTable
 
 __all__ = ["cluster_by_name"]
 
 _SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
 """Types whose attributes can split a name."""
-_NO_ATTRIBUTES = Attributes()
 _MAX_DOUBTED = 12
 """Names with more mentions are not split just to ask a model: one of their bearers is probably well known."""
 
@@ -55,8 +53,7 @@ def cluster_by_name(
         if base in ambiguous:
             clusters += clusters_by_document(base, group, table)
         elif not compare and not has_linked[n] and not table.constraints:
-            attributes = None if table.by_model else _NO_ATTRIBUTES
-            clusters.append(Cluster(base, table, group, attributes, context_rows=group))
+            clusters.append(Cluster(base, table, group, None, context_rows=group))
         else:
             found, reason = split_group(
                 base, group, table, with_attributes=compare or table.by_model, is_linked=has_linked[n]

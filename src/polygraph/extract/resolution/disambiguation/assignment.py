@@ -35,6 +35,8 @@ def assign(
     others = [m for m in mentions if m.attributes.is_empty() and not m.apart]
     if table.by_model:
         described.sort(key=lambda m: (-len(m.apart), -n_distinguishing(m.attributes)))
+    else:
+        described.sort(key=lambda m: -len(m.attributes.titles))  # ``Frau Dr. Ash`` joins the other two
     # Where the text itself refers to namesakes, offices split as well.
     rows = {mention.row for mention in mentions}
     with_offices = doubts or any(m.has_namesake or not rows.isdisjoint(m.apart) for m in described)

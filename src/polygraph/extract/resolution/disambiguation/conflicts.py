@@ -8,8 +8,8 @@ from polygraph.extract.resolution.clusters.merger import CONSTRAINT, STATED
 from polygraph.extract.resolution.disambiguation.mentions import GrowingCluster, MentionFeatures
 from polygraph.extract.resolution.evidence.attributes import STEM, Attributes
 from polygraph.extract.resolution.mentions.mention_table import MentionTable
-from polygraph.extract.resolution.names.name_parts import fold
 from polygraph.extract.resolution.vocabulary.kinds import CLASS_OF_NOUN, TYPE_WORDS
+from polygraph.text.normalize import fold
 
 _CLASS_STEMS = frozenset(fold(word)[:STEM] for word in TYPE_WORDS | CLASS_OF_NOUN.keys())
 """Stems of words that say of which kind a thing is, as all of its name are."""
@@ -29,8 +29,11 @@ def conflict_between(
     if table.by_model and (kinds := _common_noun(mention, cluster)):
         return kinds
     conflict = mention.attributes.conflict(cluster.attributes, unrelated=unrelated)
-    if not conflict and unrelated and table.by_model and len(mention.name.words) == 1:
-        conflict = mention.attributes.title_conflict(cluster.attributes)
+    if not conflict and len(mention.name.words) == 1:
+        if not table.by_model:
+            conflict = mention.attributes.courtesy_conflict(cluster.attributes)
+        if not conflict and unrelated:
+            conflict = mention.attributes.title_conflict(cluster.attributes)
     if not conflict and with_offices and unrelated:
         conflict = mention.attributes.occupation_conflict(cluster.attributes, with_offices=True)
     if not conflict and table.constraints.forbid(mention.constraint_keys, cluster.constraint_keys):

@@ -28,7 +28,7 @@ def split_group(
     attribute_ids = table.attribute_ids[group] if with_attributes else np.full(len(group), -1)
     has_common_noun = table.by_model and table.any_lower_case(group) and not table.all_lower_case(group)
     if not (table.constraints or is_linked or has_common_noun):
-        attributes = _merged_attributes(attribute_ids, table, is_surname=table.by_model and " " not in base)
+        attributes = _merged_attributes(attribute_ids, table, is_surname=" " not in base)
         if attributes is not None:
             # Mentions with attributes come first, as in `assign`.
             group[:] = np.concatenate((group[attribute_ids >= 0], group[attribute_ids < 0]))
@@ -49,7 +49,11 @@ def _merged_attributes(attribute_ids: Array, table: MentionTable, *, is_surname:
         return None
     several = [table.attributes(int(number)) for number in known[np.argsort(first)]]
     if any_contradict(several) or (
-        is_surname and any(one.title_conflict(other) for one, other in combinations(several, 2))
+        is_surname
+        and any(
+            one.title_conflict(other) or one.courtesy_conflict(other)
+            for one, other in combinations(several, 2)
+        )
     ):
         return None
     merged = Attributes()

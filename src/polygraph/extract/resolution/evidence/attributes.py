@@ -216,6 +216,21 @@ class Attributes:
         first, second = sorted((min(self.titles), min(other.titles)))
         return f"{first} and {second}, {IN_CONTEXT}"
 
+    def courtesy_conflict(self, other: "Attributes") -> str:
+        """Return why a woman's courtesy title and an office before one surname are of two people, or an empty string.
+
+        A text that gives a woman her office (``Frau Dr. Ash``), or an office that is a woman's, says otherwise.
+
+        >>> captain, wife = Attributes(titles=frozenset({"captain"})), Attributes(titles=frozenset({"mrs"}))
+        >>> captain.courtesy_conflict(wife), captain.courtesy_conflict(captain)
+        ('captain and mrs', '')
+        """
+        for one, two in ((self, other), (other, self)):
+            office = two.titles - MALE_TITLES - FEMALE_TITLES
+            if one.titles and one.titles <= FEMALE_TITLES and office and two.gender != "f":
+                return f"{min(office)} and {min(one.titles)}"
+        return ""
+
     def _occupations(self, with_offices: bool) -> frozenset[str]:
         if not with_offices:
             return self.occupations - OFFICES

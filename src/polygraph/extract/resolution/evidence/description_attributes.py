@@ -20,6 +20,7 @@ from polygraph.extract.lexicon import (
     OCCUPATIONS,
     TITLES,
     TITLES_OF_PEOPLE,
+    UNMARRIED_TITLES,
 )
 from polygraph.extract.resolution.evidence.attributes import STEM, Attributes
 from polygraph.extract.resolution.evidence.other_names import says_name
@@ -28,7 +29,6 @@ from polygraph.extract.resolution.names.name_parts import (
     SUFFIX_OF_NUMBER,
     SUFFIXES,
     NameParts,
-    fold,
     gender_of,
 )
 from polygraph.extract.resolution.vocabulary.kinds import (
@@ -39,7 +39,7 @@ from polygraph.extract.resolution.vocabulary.kinds import (
 )
 from polygraph.extract.resolution.vocabulary.regions import COUNTRY_OF_ADJECTIVE
 from polygraph.text.language import FUNCTION_WORDS
-from polygraph.text.normalize import normalize_name
+from polygraph.text.normalize import fold, normalize_name
 from polygraph.text.words import ascii_splitter, memory_of_words
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-’'.&][^\W_]+)*|[,;:.()]")
@@ -266,7 +266,7 @@ def _describe_person(found: Attributes, name: NameParts, head: list[str], text: 
     found.gender = found.gender or ("f" if wife else "")
     if found.gender == "f" and (wife or _MARRIED.intersection(folded) or _OF_WIVES & name.titles):
         found.married = "yes"
-    elif "miss" in name.titles:
+    elif name.titles & UNMARRIED_TITLES:
         found.married = "no"
     found.kind, found.kind_is_stated = "person", stated or bool(name.titles & (MALE_TITLES | FEMALE_TITLES))
 

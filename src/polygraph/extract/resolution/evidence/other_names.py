@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from polygraph.extract.resolution.names.name_parts import fold
-from polygraph.text.normalize import normalize_name
+from polygraph.text.normalize import fold, normalize_name
 
 _BEGINS = re.compile(
     r"(?:\w+ )?name (?:der|des|für|von|vom)\b|(?:the |an? |its |his |her |their )?(?:[\w-]+ ){0,3}"

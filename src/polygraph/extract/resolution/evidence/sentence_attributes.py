@@ -7,14 +7,18 @@ from polygraph.extract.lexicon import (
     OCCUPATIONS,
     TITLES,
     TYPE_OF_NOUN,
+    UNMARRIED_TITLES,
 )
 from polygraph.extract.resolution.evidence.attributes import Attributes
 from polygraph.extract.resolution.names.name_parts import SUFFIXES, NameParts, gender_of
+from polygraph.extract.resolution.names.spelling import without_legal_form
 
 _CRAFT_ENDINGS = ("master", "mistress", "keeper", "maker", "builder", "wright", "smith", "monger", "founder")
 _WORD = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
+# A verb behind a comma is that of an earlier name: ``Thomas, the son of Robert, became a doctor``.
 _APPOSITION = re.compile(
-    r"^(?:,|\s+(?:is|was|became)\b|,?\s+who\s+(?:is|was|became)\b)\s*((?:[^\W\d_][\w’'-]*[ ]?){1,6})"
+    r"^(?:,?\s+who\s+(?:is|was|became)\b|,(?!\s+(?:is|was|became)\b)|\s+(?:is|was|became)\b)"
+    r"\s*((?:[^\W\d_][\w’'-]*[ ]?){1,6})"
 )
 _FUNCTION_WORDS = "of at in and who from for to by with on that which"
 _APPOSITION_ENDS = frozenset(_FUNCTION_WORDS.split())
@@ -57,6 +61,8 @@ def extract_attributes(name: NameParts, written: str, type_: str, description: s
     >>> extract_attributes(split_name("Thomas Quill"), "Thomas Quill", "person", text).occupations
     frozenset({'harbour-master'})
     """
+    if not name.titles and not name.is_lower_case and without_legal_form(name.key) != name.key:
+        return Attributes(kind="organization")
     found = Attributes(suffix=name.suffix, titles=name.titles)
     may_be_person = type_ in ("", "person")
     if may_be_person:
@@ -74,7 +80,7 @@ def extract_attributes(name: NameParts, written: str, type_: str, description: s
         found.kind = "person"
     if "widow" in found.occupations or found.titles & _TITLES_OF_WIVES:
         found.married = "yes"
-    elif "miss" in found.titles:
+    elif found.titles & UNMARRIED_TITLES:
         found.married = "no"
     return found
 

@@ -20,11 +20,11 @@ from polygraph.extract.resolution.evidence.other_names import (
     says_name_in,
 )
 from polygraph.extract.resolution.evidence.predicates import kind_of_predicate
-from polygraph.extract.resolution.names.name_parts import NameParts, fold
+from polygraph.extract.resolution.names.name_parts import NameParts
 from polygraph.extract.resolution.records import Mention, NameRelation, Rule
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.vocabulary.regions import place_in_english
-from polygraph.text.normalize import normalize_name
+from polygraph.text.normalize import fold, normalize_name
 from polygraph.text.words import ascii_splitter
 
 EQUATES, APART, MAYBE, LISTED = "equates", "apart", "maybe", "listed"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from polygraph.extract.lexicon import (
     COMPANY_FORMS,
+    FEMALE_TITLES,
+    MALE_TITLES,
     OFFICES,
     TITLES,
     TITLES_BEFORE_GIVEN_NAMES,
@@ -95,7 +97,7 @@ def find_aliases(
             found[name.parts.key] = Alias(" ".join(words[1:]), 0.9)
         elif is_full_name(words) and words[0] != words[-1]:
             full_names.append(name)
-    people = _People(full_names, by_model=by_model)
+    people = _People(full_names, ordered, by_model=by_model)
     for person in full_names:
         base = people.longest(person.parts.base)
         if base != person.parts.base:
@@ -119,7 +121,9 @@ def find_aliases(
 class _People:
     """The full names of people in one document, by base name."""
 
-    def __init__(self, full_names: Iterable[DocumentName], *, by_model: bool) -> None:
+    def __init__(
+        self, full_names: Iterable[DocumentName], names: Iterable[DocumentName], *, by_model: bool
+    ) -> None:
         self.windows: dict[str, frozenset[str]] = defaultdict(frozenset)
         self.by_end: dict[str, set[str]] = defaultdict(set)
         """Base names by their first and by their last word."""
@@ -131,6 +135,8 @@ class _People:
             self.by_end[words[0]].add(base)
             self.windows[base] |= person.windows
         self.by_model = by_model
+        self.ladies = {name.parts.words[-1] for name in names if _is_lady(name.parts)}
+        """Surnames of women whom the document gives a courtesy title."""
         self._longer: dict[str, str] = {}
         for base in self.gender:
             longer = _longer_names(base.split(), self.by_end)
@@ -177,9 +183,27 @@ def _single_name_alias(
     if not (name.titles & _TITLES_OF_WIVES and len(fitting) > 1):
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
         fitting = [b for b in fitting if _genders_agree(gender_of(name), people.gender.get(b, ""))]
+    if (
+        not people.by_model
+        and _has_office(name)
+        and gender_of(name) != "f"
+        and name.words[0] in people.ladies
+    ):
+        # ``Captain Bly`` is another person than ``Miss Bly``, who may be the one with the full name.
+        fitting = [base for base in fitting if people.gender.get(base, "") == "m"]
     if len(fitting) == 1 and (single.is_person() or capitalized[fitting[0]].is_person()):
         return Alias(fitting[0], 0.9)
     return None
+
+
+def _is_lady(name: NameParts) -> bool:
+    """Return whether a name has a woman's courtesy title and no office."""
+    return bool(name.titles) and name.titles <= FEMALE_TITLES
+
+
+def _has_office(name: NameParts) -> bool:
+    """Return whether a title of a name is more than polite."""
+    return not name.titles <= MALE_TITLES | FEMALE_TITLES
 
 
 def _genders_agree(title: str, person: str) -> bool:
@@ -279,7 +303,8 @@ def _add_general_nouns(names: list[DocumentName], found: dict[str, Alias]) -> No
 
 
 def _add_legal_forms(names: list[DocumentName], found: dict[str, Alias]) -> None:
-    bases = {n.parts.base for n in names}
+    # The firm is not ``Mr. Voss``.
+    bases = {n.parts.base for n in names if not n.parts.titles}
     for company in names:
         words = company.parts.words
         if len(words) > 1 and words[-1] in COMPANY_FORMS and not company.parts.is_lower_case:

@@ -16,11 +16,12 @@ from polygraph.extract.resolution.evidence.description_attributes import describ
 from polygraph.extract.resolution.evidence.sentence_attributes import extract_attributes, mentions_namesake
 from polygraph.extract.resolution.evidence.statements import LISTED, Statements, WindowName, read_statements
 from polygraph.extract.resolution.mentions.aliases import DocumentName, find_aliases
-from polygraph.extract.resolution.names.name_parts import fold, split_typed_name
+from polygraph.extract.resolution.names.name_parts import split_typed_name
 from polygraph.extract.resolution.records import RULES, Mention, NameRelation
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type
 from polygraph.extract.resolution.vocabulary.regions import place_in_english, region
 from polygraph.text.language import detect_language
+from polygraph.text.normalize import fold
 
 MAX_CONTEXT_NAMES = 40
 """Context names kept per window."""

@@ -11,7 +11,6 @@ from polygraph.extract.resolution.constraints import ConstraintKey, Constraints
 from polygraph.extract.resolution.evidence.attributes import Attributes
 from polygraph.extract.resolution.evidence.statements import APART
 from polygraph.extract.resolution.names.name_parts import NameParts, is_capitalized, split_typed_name
-from polygraph.extract.resolution.records import RULES, Rule
 
 _FREQUENT = 0.2
 """A name in more than this share of the documents (and in more than three) is no context name."""
@@ -71,9 +70,8 @@ class MentionTable:
         self.has_namesake = features["has_namesake"][self._positions]
         """Whether the description refers to another entity of the same name."""
         self.rule = features["rule"][self._positions]
+        """By which the document's names gave each row its base name; `score` is that of the rule."""
         self.score = features["score"][self._positions]
-        """Updated by `record_merge`, like `rule`."""
-        self._evidence: dict[int, str] = {}
         self._row_at: Array | None = None
         """The row of each position among the features, when first asked for."""
         self.links = self._read_links(features)
@@ -130,34 +128,6 @@ class MentionTable:
         own = self.constraints.keys(self.name(row).key, document, type_)
         # An alias stands for a name of its document, and follows it when that name is split.
         return own | self.constraints.split_keys(self.base(row), document, type_)
-
-    def record_merge(
-        self, rows: Array, rule: Rule, score: float, *, evidence: str = "", at_most: bool = False
-    ) -> None:
-        """Set the rule by which rows were merged, its score and evidence.
-
-        Args:
-            rows: the merged rows.
-            rule: of the merge.
-            score: in (0, 1].
-            evidence: what it rests on, for readers.
-            at_most: keep lower scores of earlier merges.
-        """
-        self.rule[rows] = RULES.index(rule)
-        self.score[rows] = np.minimum(self.score[rows], score) if at_most else score
-        for row in self._reported(rows, rule) if evidence else ():
-            self._evidence[row] = evidence
-
-    def _reported(self, rows: Array, rule: Rule) -> list[int]:
-        """Return the rows of which a merge is reported: the first of each spelling, for aliases in each document."""
-        if rule != "alias in document":
-            return self.first_of_each_spelling(rows)
-        places = self.written[rows].astype(np.int64) * len(self.documents) + self.document(rows)
-        return [int(row) for row in rows[np.unique(places, return_index=True)[1]]]
-
-    def evidence(self, row: int) -> str:
-        """Return what the merge of a row rests on, if something was recorded for the first row of its spelling."""
-        return self._evidence.get(row, "")
 
     def type_counts(self, rows: Array) -> Counter[str]:
         """Count the types of rows."""

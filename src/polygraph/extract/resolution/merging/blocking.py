@@ -16,9 +16,9 @@ from polygraph.extract.resolution.names.spelling import (
     similarity,
     singular,
     skeleton,
-    with_digraphs,
     without_legal_form,
 )
+from polygraph.text.normalize import with_digraphs
 
 _MIN_SIMILARITY = 0.8
 """Of names that share a word or a prefix."""

@@ -13,7 +13,8 @@ from polygraph.extract.lexicon import FULL_NAMES, MEN, WOMEN
 from polygraph.extract.resolution.clusters.merger import Merger
 from polygraph.extract.resolution.merging.candidates import kind_of_each_name, merge_with_one
 from polygraph.extract.resolution.names.full_names import is_full_name
-from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER, fold
+from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER
+from polygraph.text.normalize import fold
 
 _EPITHETS = frozenset(
     ["young", "old", "little", "big", "elder", "younger", "junior", "senior", "late", "former", "saint"]

@@ -12,10 +12,10 @@ from itertools import combinations
 from polygraph.extract.lexicon import TYPE_OF_NOUN
 from polygraph.extract.resolution.clusters.merger import Merger
 from polygraph.extract.resolution.merging.candidates import ENOUGH, kinds_of_each_name, merge_with_one
-from polygraph.extract.resolution.names.name_parts import fold
 from polygraph.extract.resolution.names.spelling import names_conflict, plain_form, without_legal_form
 from polygraph.extract.resolution.vocabulary.kinds import CLASS_OF_NOUN
 from polygraph.extract.resolution.vocabulary.regions import COUNTRY_OF_ADJECTIVE
+from polygraph.text.normalize import fold
 
 _NOUNS_WORDS = """
 lake river mount mt sea bay cape island isle loch valley forest park castle fort fortress palace villa abbey hotel

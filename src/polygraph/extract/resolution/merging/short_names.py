@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from polygraph.arrays import distinct, overlap
 from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES, MEN, TITLES_BEFORE_GIVEN_NAMES, WOMEN
 from polygraph.extract.resolution.clusters.cluster import Cluster
 from polygraph.extract.resolution.clusters.merger import Merger
@@ -21,10 +22,11 @@ from polygraph.extract.resolution.merging.candidates import SURE
 from polygraph.extract.resolution.merging.courtesy_titles import COURTESY_TITLES, is_title_left_out
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
 from polygraph.extract.resolution.names.full_names import is_full_name
-from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER, fold, gender_of
+from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER, gender_of
 from polygraph.extract.resolution.names.romanize import heard, is_other_script
 from polygraph.extract.resolution.records import RULES, Rule
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type
+from polygraph.text.normalize import fold
 
 _HAN = re.compile("[\u4e00-\u9fff]+")
 _ALIAS = RULES.index("alias in document")
@@ -239,6 +241,10 @@ def _choices(
             for m in candidates
             if m != n and (key_of[n], m) not in refused and _may_stand_for(merger, n, m, is_person)
         ]
+        if is_person and not table.by_model:
+            # A text that names bearers of the surname in full means one of them, or somebody who holds the office.
+            near = {m for m in possible if _share_document(merger, n, m)}
+            possible = [m for m in possible if not near or m in near or _hold_one_office(merger, n, m)]
         ranked = _ranked(merger, n, possible)
         least = _evidence_needed(merger, n, ranked[0][2]) if is_person and ranked else _NEAR
         is_certain = (
@@ -246,7 +252,7 @@ def _choices(
             and least <= _NEAR
             and merger.are_presumed_one(possible)
             and not is_given
-            and not (is_person and table.by_model and _is_other_office(merger, n, ranked[0]))
+            and not (is_person and _is_other_office(merger, n, ranked[0]))
             # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
             and not (
                 is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, candidates, possible[0])
@@ -332,6 +338,8 @@ def _may_stand_for(merger: Merger, short: int, long: int, is_person: bool) -> bo
     person, name = merger.clusters[long], merger.clusters[short]
     if not _is_person(person) or merger.given_names_conflict(short, long):
         return False
+    if not table.by_model and name.attributes.courtesy_conflict(person.attributes):
+        return False
     # ``Mrs. Quill`` requires a woman; a bare name or ``Mr.`` only excludes one.
     ours, theirs = _gender(name, table), _gender(person, table)
     requires = "f" in (ours, theirs) and not (table.by_model and "" in (ours, theirs))
@@ -377,6 +385,12 @@ def _hold_one_office(merger: Merger, n: int, m: int) -> bool:
     first, second = (merger.clusters[x].attributes for x in (n, m))
     shared = (first.titles | first.occupations) & (second.titles | second.occupations)
     return bool(shared - MALE_TITLES - FEMALE_TITLES)
+
+
+def _share_document(merger: Merger, n: int, m: int) -> bool:
+    """Return whether a document mentions both of two clusters."""
+    first, second = (distinct(merger.table.document(merger.clusters[x].rows)) for x in (n, m))
+    return overlap(first, second)
 
 
 def _is_married(cluster: Cluster) -> bool:

@@ -9,10 +9,12 @@ from polygraph.extract.resolution.names.spelling import (
     names_conflict,
     plain_form,
     similarity,
+    singular,
     skeleton,
     without_legal_form,
 )
 from polygraph.models.protocols import Vectors
+from polygraph.text.normalize import with_digraphs
 
 _MAX_NAMESAKES = 8
 """Entities of one name that are compared with those of another spelling."""
@@ -52,7 +54,7 @@ def merge_spelling_variants(merger: Merger, embed: Callable[[Sequence[str]], Vec
         if skeleton(a) == skeleton(b):
             merge(x, y, "spelling", 1.0, "equal without accents and hyphens")
         elif not _listed(merger, x, y) and merger.same_kind(x, y):
-            merge(x, y, "spelling", 0.95, "equal without plural and legal form")
+            merge(x, y, "spelling", 0.95, _what_differs(a, b))
     names = [
         base
         for base, is_phrase in phrases.items()
@@ -76,6 +78,18 @@ def merge_spelling_variants(merger: Merger, embed: Callable[[Sequence[str]], Vec
             merger.merge(single[a], single[b], "spelling", similarity(a, b), f"both with {shared[0]}")
     if embed is not None:
         _merge_by_vectors(merger, single, embed)
+
+
+def _what_differs(a: str, b: str) -> str:
+    """Return for readers why two names have one form, see `blocking.same_form_pairs`."""
+    if skeleton(with_digraphs(a)) == skeleton(with_digraphs(b)):
+        return "equal with two letters for a letter with marks"
+    first, second = without_legal_form(a), without_legal_form(b)
+    if skeleton(first) == skeleton(second):
+        return "equal without legal form"
+    if skeleton(singular(first)) == skeleton(singular(second)):
+        return "equal without plural"
+    return "equal with abbreviations and numerals in one form"
 
 
 def _listed(merger: Merger, a: int, b: int) -> bool:

@@ -8,12 +8,12 @@ from polygraph.extract.resolution.clusters.merger import Merger
 from polygraph.extract.resolution.merging.candidates import ENOUGH, kind_of_each_name
 from polygraph.extract.resolution.names.full_names import is_full_name
 from polygraph.extract.resolution.names.given_names import are_translated
-from polygraph.extract.resolution.names.name_parts import fold
 from polygraph.extract.resolution.names.romanize import consonants, is_abjad, is_other_script, sounds
 from polygraph.extract.resolution.names.spelling import codes_differ, similarity
 from polygraph.extract.resolution.vocabulary.international import body_in_english, is_acronym_of_body
 from polygraph.extract.resolution.vocabulary.kinds import CLASS_OF_NOUN, kinds_conflict
 from polygraph.extract.resolution.vocabulary.regions import institution_in_english, place_in_english
+from polygraph.text.normalize import fold
 
 _MAX_BLOCK = 100
 """Names per block; larger ones are not compared."""

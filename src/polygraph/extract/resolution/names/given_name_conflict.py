@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from polygraph.extract.lexicon import FULL_NAMES
 from polygraph.extract.resolution.names.given_names import are_translated
-from polygraph.extract.resolution.names.name_parts import fold
 from polygraph.extract.resolution.names.romanize import is_other_script, sound_alike
+from polygraph.text.normalize import fold
 
 _WORD = re.compile(r"\w+")
 _BEGINNING = 3

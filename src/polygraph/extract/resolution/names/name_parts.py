@@ -1,7 +1,6 @@
 """The parts of a name: titles, base name, generational suffix."""
 
 import re
-import unicodedata
 from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -55,23 +54,6 @@ _HONORIFIC = re.compile(
 )
 """Chinese and Japanese titles stand after the name."""
 _TITLED_TYPES = frozenset(["person", "", "organization", "group"])
-
-
-_LETTERS = str.maketrans(
-    {"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
-)
-
-
-def fold(text: str) -> str:
-    """Return a text in lower case without accents.
-
-    >>> fold("garcía márquez"), fold("øresund")
-    ('garcia marquez', 'oresund')
-    """
-    if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFKD", text).translate(_LETTERS)
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,6 @@ _SHORT_WORDS = {
 """Abbreviations that stand for one word wherever they are in a name of two words or more."""
 _ROUND_VERSION = re.compile(r"(?<=^\d)\.0$|(?<=^\d\d)\.0$")
 _VERSION = re.compile(r"v(?=\d+(?:\.\d+)*$)")
-_DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "æ": "ae"}
-"""How letters are written where a keyboard lacks them."""
 _CONJUNCTIONS = {"und": "and", "et": "and", "y": "and", "og": "and", "och": "and"}
 _ROMAN_NUMERALS = "v 5 x 10 ii 2 iii 3 iv 4 vi 6 vii 7 viii 8 ix 9 xi 11 xii 12 xiii 13 xiv 14 xv 15 xvi 16"
 _ROMAN = _ROMAN_NUMERALS.split()
@@ -177,15 +175,6 @@ def plain_form(key: str) -> str:
     if len(found) > 1:
         found = [_ROUND_VERSION.sub("", _SHORT_WORDS.get(word, word)) for word in found]
     return _BRITISH.sub(lambda match: _AMERICAN[match.group()], " ".join(found))
-
-
-def with_digraphs(key: str) -> str:
-    """Return a name with two letters for each letter that a keyboard may lack.
-
-    >>> with_digraphs("müller"), with_digraphs("øystein bråten")
-    ('mueller', 'oeystein braaten')
-    """
-    return key if key.isascii() else "".join(_DIGRAPHS.get(letter, letter) for letter in key)
 
 
 def numbers_in(key: str) -> list[str]:

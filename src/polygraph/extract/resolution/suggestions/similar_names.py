@@ -8,7 +8,6 @@ from itertools import combinations
 
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
 from polygraph.extract.resolution.names.given_names import are_translated
-from polygraph.extract.resolution.names.name_parts import fold
 from polygraph.extract.resolution.names.romanize import (
     consonants,
     is_other_script,
@@ -23,6 +22,7 @@ from polygraph.extract.resolution.names.spelling import (
 )
 from polygraph.extract.resolution.vocabulary.kinds import CLASS_OF_NOUN
 from polygraph.extract.resolution.vocabulary.regions import place_in_english
+from polygraph.text.normalize import fold
 
 EQUAL = 1.0
 """One name has all words of the other, is its acronym, or begins with it."""

@@ -88,14 +88,14 @@ def rate(question: dict[str, Any], answer: Answer) -> str:
     answerable = question["kind"] not in ("unanswerable", "false premise")
     if answer.refused:
         return "wrongly refused" if answerable else "rightly refused"
-    text = _plain(answer.text)
-    stated = sum(any(_stands_in(w, text) for w in wordings) for wordings in question["facts"])
+    text = plain(answer.text)
+    stated = sum(any(stands_in(w, text) for w in wordings) for wordings in question["facts"])
     if not question["facts"]:
         return "useless"
     complete = stated >= question["need"]
-    within = len(text.split()) <= MAX_WORDS and not any(_stands_in(w, text) for w in question.get("not", ()))
+    within = len(text.split()) <= MAX_WORDS and not any(stands_in(w, text) for w in question.get("not", ()))
     if "first" in question:
-        places = [text.find(_plain(name)) for name in question["first"]]
+        places = [text.find(plain(name)) for name in question["first"]]
         within = within and (places[1] < 0 or 0 <= places[0] < places[1])
     if wanted := question.get("verdict"):
         verdict = _VERDICT.match(text)
@@ -127,12 +127,14 @@ def report(questions: Sequence[dict[str, Any]], answers: Sequence[Answer], secon
     print(f"\nCPU a question: mean {sum(seconds) / len(seconds):.2f} s, largest {max(seconds):.2f} s")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text without citations, separators of thousands and capitals."""
     return _THOUSANDS.sub("", " ".join(re.sub(r"\[\d+\]", " ", text).split())).casefold()
 
 
-def _stands_in(wording: str, text: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(_plain(wording))}(?!\w|[.,]\d)", text) is not None
+def stands_in(wording: str, text: str) -> bool:
+    """Return whether a wording stands, as whole words, in a text that `plain` returned."""
+    return re.search(rf"(?<![\w.]){re.escape(plain(wording))}(?!\w|[.,]\d)", text) is not None
 
 
 if __name__ == "__main__":

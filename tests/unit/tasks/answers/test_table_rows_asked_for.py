@@ -284,3 +284,29 @@ WINES = table_of(
 )
 def test_counts_months_and_names_that_are_missing(ask: Ask, question: str, answer: str | None) -> None:
     assert ask(question, WINES) == answer
+
+
+INVOICES = table_of(
+    "Small mills in the Ammel valley",
+    """
+    Invoice no. | Client | River | Sent on | Paid on
+    2024-07 | Ann Rook | Ammel | 2024-06-28 | 2024-07-30
+    2024-08 | Ivo Senn | Thur | 2024-07-02 |
+    2024-09 | Ann Rook | Ammel | 2024-08-11 | 2024-09-01
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When did Ivo Senn's invoice go out?", None),  # sent on, or paid on
+        ("When was Ivo Senn's invoice sent?", "Sent on: 2024-07-02"),
+        ("Who has invoice 2024-08?", None),
+        ("Which client has invoice 2024-08?", "Client: Ivo Senn"),
+        ("How many mills are there in the Ammel valley?", "3"),
+        ("How many mills are there on the Ammel?", "2"),
+    ],
+)
+def test_when_is_no_number_of_a_row_and_a_title_no_value(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, INVOICES) == answer

@@ -51,13 +51,15 @@ def read_column(name: str, cells: Sequence[str]) -> Column:
     filled = [text for text in texts if text.casefold() not in _EMPTY]
     blank: tuple[Value | None, ...] = (None,) * len(texts)
     if filled:
-        days = _days(filled)
+        plain = re.sub(r"[_\W]+", " ", name)
+        is_code = bool(_CODE.search(plain))
+        # Invoice 2024-09 is not of September.
+        days = None if is_code else _days(filled)
         if days is not None:
             return Column(name, tuple(texts), "date", "", _spread(texts, days))
         numbers, unit = _numbers(filled)
         if numbers is not None:
-            plain = re.sub(r"[_\W]+", " ", name)
-            is_code = bool(_CODE.search(plain)) or _are_years(plain, numbers)
+            is_code = is_code or _are_years(plain, numbers)
             return Column(name, tuple(texts), "code" if is_code else "number", unit, _spread(texts, numbers))
     return Column(name, tuple(texts), "text", "", blank)
 

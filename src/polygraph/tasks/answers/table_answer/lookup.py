@@ -33,15 +33,18 @@ def look_up(
     words = {token.text for token in reading.tokens}
     targets = list(dict.fromkeys(c for _, c in asked))
     used = {c for c, _ in chosen.values}
+    dates = [c for c, column in enumerate(table.columns) if column.kind == "date"]
     if not targets:
         by_adjective = {c for _, word in reading.adjectives for c in columns_of(table, word)}
-        dates = [c for c, column in enumerate(table.columns) if column.kind == "date"]
         if len(by_adjective) == 1:
             targets = list(by_adjective)
-        elif "when" in words and len(dates) == 1:
-            targets = dates
         elif table.key >= 0 and table.key not in used and _asks_for_rows(reading, table):
             targets = [table.key]
+    if "when" in words:
+        # The number or name of a row is no time.
+        targets = [c for c in targets if c not in table.naming] or (dates if len(dates) == 1 else [])
+    elif "who" in words and not table.persons:
+        targets = [c for c in targets if c != table.key]
     targets = [c for c in targets if c not in used]
     if not targets or ("how" in words and not reading.adjectives and not {"much", "many"} & words):
         return None

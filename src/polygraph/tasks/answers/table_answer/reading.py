@@ -147,6 +147,8 @@ def _find_values(reading: Reading, table: TableView, free: list[bool], counted: 
         text = " ".join(reading.question[begin:end].casefold().split())
         if first == last and (text in LIGHT or text in STOP_WORDS or first == counted):
             continue
+        if _goes_on_in_title(reading, table, last, text):
+            continue
         found = set()
         for c, column in enumerate(table.columns):
             if text in COUNTED and not _is_name(reading, table, c, first):
@@ -165,6 +167,14 @@ def _find_values(reading: Reading, table: TableView, free: list[bool], counted: 
             reading.values.append(ValueMention(first, last, frozenset(found)))
             take(free, first, last)
     reading.values.sort(key=lambda value: value.first)
+
+
+def _goes_on_in_title(reading: Reading, table: TableView, last: int, text: str) -> bool:
+    """Return whether words are part of a longer name in the title: the Ammel valley, beside a river Ammel."""
+    if last + 1 >= len(reading.tokens) or reading.tokens[last + 1].text in LIGHT:
+        return False
+    longer = " ".join(plain_words(f"{text} {reading.tokens[last + 1].text}"))
+    return f" {longer} " in f" {table.context} "
 
 
 def _is_name(reading: Reading, table: TableView, column: int, n: int) -> bool:

@@ -70,6 +70,8 @@ class TableView:
     title_stems: frozenset[str]
     title_words: frozenset[str]
     """The same as they stand, in the singular."""
+    context: str
+    """Words of titles, headings and the name of the file, case-folded."""
     key: int
     """The column that names each row, `name` or `title` before the first that does; -1 if there is none."""
     name_words: list[list[str]] = field(default_factory=list)
@@ -121,7 +123,8 @@ class TableView:
         ]
         # Beside a number of the row, its name is what people call it by.
         key = next((c for c in keys if columns[c].name.casefold() in _NAMES), keys[0] if keys else -1)
-        view = cls(title, columns, kept, title_stems, frozenset(map(singular, plain_words(context))), key)
+        folded = " ".join(plain_words(context))
+        view = cls(title, columns, kept, title_stems, frozenset(map(singular, folded.split())), folded, key)
         one_model = set(_MODEL.findall(context))
         view.series = frozenset(n.casefold() for n in _SERIES.findall(context) if n not in one_model)
         for c, column in enumerate(columns):

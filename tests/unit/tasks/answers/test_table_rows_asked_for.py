@@ -310,3 +310,28 @@ INVOICES = table_of(
 )
 def test_when_is_no_number_of_a_row_and_a_title_no_value(ask: Ask, question: str, answer: str | None) -> None:
     assert ask(question, INVOICES) == answer
+
+
+LIGHTS = table_of(
+    "lighthouses",
+    """
+    Lighthouse | Built | Altitude (m)
+    Skarra Head | 1891 | 45
+    Ruan Point | 1856 | 62
+    Mill Stack | 1932 | 12
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which is the oldest lighthouse?", "Ruan Point (Built: 1856)"),
+        ("Which lighthouse is the newest?", "Mill Stack (Built: 1932)"),
+        ("Which lighthouse was built first?", "Ruan Point (Built: 1856)"),
+        ("Which lighthouse is the highest?", None),  # of which column
+        ("What is the average of the years?", None),
+    ],
+)
+def test_years_are_compared_as_dates(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, LIGHTS) == answer

@@ -20,7 +20,10 @@ _CODE = re.compile(
     r"\b(?:id|no|nr|number|code|phone|fax|zip|postcode|plz|port|serial|isbn|sku|key|index)\b", re.IGNORECASE
 )
 """Words of the name of a column whose numbers are not quantities."""
-_YEAR = re.compile(r"\b(?:year|jahr|annee|année|año|since|founded|born)\b", re.IGNORECASE)
+_YEAR = re.compile(
+    r"\b(?:year|jahr|annee|année|año|since|founded|born|built|established|constructed|published|launched)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,12 @@ class Column:
     values: tuple[Value | None, ...]
     """Numbers or days by row; None for empty cells, and for all rows of other kinds."""
 
+    @property
+    def has_years(self) -> bool:
+        """Whether it holds years, which are ordered as dates are."""
+        numbers = [value.value for value in self.values if value is not None]
+        return self.kind == "code" and bool(numbers) and _are_years(_plain(self.name), numbers)
+
 
 def read_column(name: str, cells: Sequence[str]) -> Column:
     """Read a column: every cell that is not empty must be a number of one unit, or a date."""
@@ -51,7 +60,7 @@ def read_column(name: str, cells: Sequence[str]) -> Column:
     filled = [text for text in texts if text.casefold() not in _EMPTY]
     blank: tuple[Value | None, ...] = (None,) * len(texts)
     if filled:
-        plain = re.sub(r"[_\W]+", " ", name)
+        plain = _plain(name)
         is_code = bool(_CODE.search(plain))
         # Invoice 2024-09 is not of September.
         days = None if is_code else _days(filled)
@@ -62,6 +71,10 @@ def read_column(name: str, cells: Sequence[str]) -> Column:
             is_code = is_code or _are_years(plain, numbers)
             return Column(name, tuple(texts), "code" if is_code else "number", unit, _spread(texts, numbers))
     return Column(name, tuple(texts), "text", "", blank)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[_\W]+", " ", name)
 
 
 def parse_number(text: str) -> tuple[float, str] | None:

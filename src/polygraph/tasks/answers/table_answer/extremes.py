@@ -16,6 +16,9 @@ from polygraph.tasks.answers.table_answer.view import TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import OF_TIME
 from polygraph.text.prose import join_list
 
+_OF_AGE = OF_TIME | {"oldest", "youngest"}
+"""Operators that ask for the only years of a table, if they do not say of which column."""
+
 
 def measured_column(reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]]) -> int | None:
     """Return the column that is compared: the one that is named, else the only one that an adjective is about."""
@@ -36,17 +39,21 @@ def extreme(
 ) -> Result | None:
     """Return the rows with the largest or smallest cell of a column."""
     target = measured_column(reading, table, asked)
+    phrase = next(text for _, name, text in reading.operators if name == operator)
+    years = [c for c, column in enumerate(table.columns) if column.has_years]
+    if target is None and phrase in _OF_AGE and len(years) == 1:
+        target = years[0]
     others = [c for c in dict.fromkeys(c for _, c in asked) if c != target]
     if target is None:
         return _most_rows(reading, table, others, chosen, rows, operator)
     column = table.columns[target]
     largest = operator == "max"
-    phrase = next(text for _, name, text in reading.operators if name == operator)
+    is_time = column.kind == "date" or column.has_years
     if phrase in ("oldest", "youngest"):
-        largest = (phrase == "youngest") if column.kind == "date" else (phrase == "oldest")
+        largest = (phrase == "youngest") if is_time else (phrase == "oldest")
     elif phrase in OF_TIME:
         named = OF_TIME & set(plain_words(column.name))
-        if column.kind != "date" or named - {phrase}:
+        if not is_time or named - {phrase}:
             return None  # the first of the last deliveries
     known = [(value, n) for n in rows if (value := column.values[n]) is not None]
     if len(known) < 2 or len(others) > 1:
@@ -58,7 +65,7 @@ def extreme(
     if table.units.of(target, [n for _, n in known]) is None:
         return None
     text = filter_text(table, chosen)
-    kinds = ("latest", "earliest") if column.kind == "date" else ("largest", "smallest")
+    kinds = ("latest", "earliest") if is_time else ("largest", "smallest")
     kind = kinds[0] if largest else kinds[1]
     how = f"{kind} {column.name} of {len(known)} rows" + (f" with {text}" if text else "")
     used = [c for c, _ in chosen.values]

@@ -244,13 +244,13 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
             continue
         if word in table.persons:
             continue  # the rows, rather than their employee_id
+        forms = {root(word), root(word.removesuffix("ly"))}  # remotely, remote
         found = tuple(
             c
             for c, words in enumerate(table.name_words)
-            if any(
-                _alike(form, each) for form in {root(word), root(word.removesuffix("ly"))} for each in words
-            )
-        ) or (_of_verb(reading, table, word) or _of_unit(table, word))
+            if any(_alike(form, each) for form in forms for each in words)
+        )
+        found = found or _of_verb(reading, table, word) or _of_unit(table, word)
         if len(found) > 1 and token.stem in table.title_stems:
             continue  # the orders of a table of orders, with columns order_id and order_date
         if found:

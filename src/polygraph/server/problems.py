@@ -120,7 +120,7 @@ def no_valid_token() -> Problem:
     return Problem(
         401,
         "no-valid-token",
-        "send a valid token: Authorization: Bearer TOKEN. It is your own, or the one that was printed at the start",
+        "send a valid token, your own or the one printed when the server started: Authorization: Bearer TOKEN",
         {"www-authenticate": "Bearer"},
     )
 

@@ -1,4 +1,4 @@
-"""What is told of the merges of an entity: each of its names, by which rule it was merged and with which other name."""
+"""How the names of an entity were merged: for each name, the rule and the name that it was merged with."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict

@@ -242,7 +242,7 @@ def _choices(
             if m != n and (key_of[n], m) not in refused and _may_stand_for(merger, n, m, is_person)
         ]
         if is_person and not table.by_model:
-            # A text that names bearers of the surname in full means one of them, or somebody who holds the office.
+            # Where a text gives full names with this surname, it means one of them, or whoever holds the office.
             near = {m for m in possible if _share_document(merger, n, m)}
             possible = [m for m in possible if not near or m in near or _hold_one_office(merger, n, m)]
         ranked = _ranked(merger, n, possible)

@@ -9,12 +9,11 @@ from polygraph.tasks.answers.table_answer.cells import parse_days, parse_number
 from polygraph.tasks.answers.table_answer.question import Condition, Reading, covered
 from polygraph.tasks.answers.table_answer.units import UNIT_NOTE
 from polygraph.tasks.answers.table_answer.view import TableView, plain_words
-from polygraph.tasks.answers.table_answer.words import SNAKE_UNITS, UNIT_WORDS, root
+from polygraph.tasks.answers.table_answer.words import LESS, MORE, SNAKE_UNITS, UNIT_WORDS, root
 from polygraph.text.words import word_set
 
 _AMOUNT = r"(?P<x>[£$€]?\s?\d[\d,.]*(?:\s?(?:%|°?[^\W\d_]{1,8}))?)"
-_MORE = "more|greater|higher|larger|heavier|longer|hotter|warmer|older|taller|deeper|faster"
-_LESS = "less|fewer|lower|smaller|lighter|shorter|colder|cooler|cheaper|younger|slower"
+_MORE, _LESS = ("|".join(sorted(words)) for words in (MORE | {"older"}, LESS))
 _BOUND = re.compile(
     rf"(?:(?P<gt>\b(?:{_MORE}) than|\bover|\babove|\bexceed(?:s|ing)?)|"
     rf"(?P<ge>\bat least)|(?P<lt>\b(?:{_LESS}) than|\bunder|\bbelow)|"

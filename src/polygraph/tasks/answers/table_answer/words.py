@@ -5,9 +5,14 @@ from collections.abc import Mapping
 
 from polygraph.text.words import stem, word_set
 
-OPERATORS: Mapping[str, str] = {
-    phrase: name
-    for name, phrases in {
+
+def _inverted(listed: Mapping[str, str], separator: str | None = None) -> Mapping[str, str]:
+    """Return the key of each of the words, or of the phrases between separators, that a table lists for its keys."""
+    return {each: key for key, several in listed.items() for each in several.split(separator)}
+
+
+OPERATORS = _inverted(
+    {
         "count": "how many|number of|count of|count",
         "sum": "total of|sum of|sum|total|in total|altogether|combined",
         "mean": "average of|mean of|average|mean|on average",
@@ -16,14 +21,13 @@ OPERATORS: Mapping[str, str] = {
         "most recent|last|fastest|loudest|oldest|warmest|hottest|strongest|deepest",
         "min": "lowest|smallest|least|minimum|fewest|shortest|lightest|cheapest|least expensive|earliest|first|slowest|"
         "quietest|youngest|coldest|weakest",
-    }.items()
-    for phrase in phrases.split("|")
-}
+    },
+    "|",
+)
 """Operator by the phrase that asks for it."""
 
-ADJECTIVES: Mapping[str, str] = {
-    word: column
-    for column, words in {
+ADJECTIVES = _inverted(
+    {
         "weight mass": "heavy heavier heaviest light lighter lightest weigh weighs",
         "length duration time": "long longer longest short shorter shortest",
         "height": "tall taller tallest high",
@@ -36,24 +40,20 @@ ADJECTIVES: Mapping[str, str] = {
         "power": "strong stronger strongest powerful weak weaker weakest",
         "depth": "deep deeper deepest",
         "date": "late later latest early earlier earliest new newer newest recent",
-    }.items()
-    for word in words.split()
-}
+    }
+)
 """Words of the columns that an adjective is about."""
 
-VERBS: Mapping[str, str] = {
-    verb: column
-    for column, verbs in {
+VERBS = _inverted(
+    {
         "salary wage pay income earnings": "earn earns earned",
         "start hire joining entry": "join joins joined started",
-    }.items()
-    for verb in verbs.split()
-}
+    }
+)
 """Words of the columns that a verb is about."""
 
-UNIT_NAMES: Mapping[str, str] = {
-    word: unit
-    for unit, words in {
+UNIT_NAMES = _inverted(
+    {
         "km": "kilometres kilometers",
         "m": "metres meters",
         "kg": "kilograms kilos",
@@ -66,9 +66,8 @@ UNIT_NAMES: Mapping[str, str] = {
         "£ gbp": "pounds",
         "°c °f": "degrees",
         "% percent": "percent",
-    }.items()
-    for word in words.split()
-}
+    }
+)
 """Units of the columns that the name of a unit is about."""
 
 OF_TIME = frozenset(("latest", "newest", "earliest", "most recent", "first", "last"))
@@ -89,8 +88,8 @@ LIGHT = word_set("""
     made make makes many me much name named of on one or our out place placed please record recorded
     records row rows say shown show shows stand stands table tables tell that the their them there these they this
     those to use used uses value values was we were what what's when where which who whom whose will with work works
-    entry entries s than run runs currently now altogether overall got us yet go goes went come comes came done
-    please actually really going his her
+    entry entries s than run runs currently now altogether overall got us yet go goes going went come comes came done
+    his her
     """)
 """Words that need not stand in the table."""
 

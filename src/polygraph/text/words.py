@@ -65,22 +65,21 @@ def memory_of_words(function: Callable[[str], str], most: int) -> Callable[[str]
 
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """Strip the most common English endings, so that the forms of a word are equal.
+    """Strip English endings by Porter2, as the lexical index does, so that the forms of a word are equal.
 
-    >>> [stem(w) for w in ("changes", "changed", "changing", "parties", "was")]
-    ['chang', 'chang', 'chang', 'party', 'was']
+    >>> [stem(w) for w in ("changes", "changed", "hire", "hired", "stopped", "parties", "was")]
+    ['chang', 'chang', 'hire', 'hire', 'stop', 'parti', 'was']
     """
-    for ending, replacement, min_length in (
-        ("ies", "y", 3),
-        ("ing", "", 4),
-        ("ed", "", 3),
-        ("es", "", 3),
-        ("s", "", 3),
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= min_length and not word.endswith("ss"):
-            word = word[: -len(ending)] + replacement
-            break
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+    found: list[str] = _stemmer()(word)
+    return found[0] if found else word
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Callable[[str], list[str]]:
+    import tantivy
+
+    whole = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw())
+    return whole.filter(tantivy.Filter.stemmer("english")).build().analyze  # type: ignore[no-any-return]
 
 
 def words(text: str) -> list[str]:
@@ -155,8 +154,7 @@ def shared_stems(wanted: Collection[str], text: str) -> set[str]:
     folded = text.casefold()
     found = set[str]()
     for stem in wanted:
-        # A word begins with its stem but for the last letter, and looking for that is much faster than stemming a text.
-        root = stem[:-1] or stem
+        root = _beginning(stem)
         at = folded.find(root)
         while at >= 0:
             if _begins_word(folded, at) and _content_stem(_WORD.match(folded, at)[0]) == stem:  # type: ignore[index]
@@ -266,7 +264,7 @@ class StemCounts:
         for stem, bit in self._bits.items():
             if not bit & wanted:
                 continue
-            root = stem[:-1] or stem
+            root = _beginning(stem)
             at = joined.find(root)
             while at >= 0:
                 after = at + 1
@@ -278,6 +276,12 @@ class StemCounts:
                     after = ends[n]
                 at = joined.find(root, after)
         return bits
+
+
+def _beginning(stem: str) -> str:
+    """Return what all words of a stem begin with. Looking for it in a text is much faster than stemming the text."""
+    # All but the last letter: hir-ing, parti-es. "dying", "lying" and the like have the stems "die" and "lie".
+    return (stem[:-2] if stem.endswith("ie") else stem[:-1]) or stem
 
 
 def _begins_word(text: str, at: int) -> bool:

@@ -33,7 +33,7 @@ _LARGER = word_set(
 _SMALLER = word_set(
     "less fewer smaller shorter lower lighter nearer cheaper slower fewest lowest smallest shortest least quieter"
 )
-_GENERAL = word_set("came out person thing happen occur take plac")
+_GENERAL = frozenset(map(stem, ["came", "out", "person", "thing", "happen", "occur", "take", "place"]))
 """Stems of a question that say nothing beyond its comparative."""
 _DIMENSION = {
     "m": word_set("longer shorter higher taller lower farther deeper wider longest shortest highest"),

@@ -173,10 +173,14 @@ def _is_narrower(question: str, clause: str, asked: Sequence[str], names: Sequen
 
 def _hold(asked: Sequence[str], held: Sequence[str]) -> bool:
     """Return whether all terms are among others, written in one word or in two."""
-    there = {*held, *map("".join, pairwise(held))}
-    pairs = ["".join(pair) for pair in pairwise(asked)]
-    in_one = {n + i for n, pair in enumerate(pairs) if pair in there for i in (0, 1)}
+    there = {*held, *_in_one_word(held)}
+    in_one = {n + i for n, word in enumerate(_in_one_word(asked)) if word in there for i in (0, 1)}
     return all(term in there or n in in_one for n, term in enumerate(asked))
+
+
+def _in_one_word(found: Sequence[str]) -> list[str]:
+    """Return each two neighbouring terms as the term of one word: "salt" and "water" as that of "saltwater"."""
+    return [stem("".join(pair)) for pair in pairwise(found)]
 
 
 def _clauses_in_context(text: str, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:

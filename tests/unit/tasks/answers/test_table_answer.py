@@ -143,7 +143,7 @@ def test_numbers_of_a_column_of_codes_are_not_added() -> None:
 def test_doctests_of_small_readers() -> None:
     assert parse_number("SO-1004") is None
     assert parse_days("2024-02") == (738917.0, 738945.0)
-    assert name_stems("unit_price_eur") == ["unit", "pric"]
+    assert name_stems("unit_price_eur") == ["unit", "price"]
 
 
 def test_a_row_is_called_by_its_name_rather_than_its_number() -> None:

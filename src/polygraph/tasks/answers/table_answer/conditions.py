@@ -9,8 +9,8 @@ from polygraph.tasks.answers.table_answer.cells import parse_days, parse_number
 from polygraph.tasks.answers.table_answer.question import Condition, Reading, covered
 from polygraph.tasks.answers.table_answer.units import UNIT_NOTE
 from polygraph.tasks.answers.table_answer.view import TableView, plain_words
-from polygraph.tasks.answers.table_answer.words import LESS, MORE, SNAKE_UNITS, UNIT_WORDS, root
-from polygraph.text.words import word_set
+from polygraph.tasks.answers.table_answer.words import LESS, MORE, SNAKE_UNITS, UNIT_WORDS
+from polygraph.text.words import stem, word_set
 
 _AMOUNT = r"(?P<x>[£$€]?\s?\d[\d,.]*(?:\s?(?:%|°?[^\W\d_]{1,8}))?)"
 _MORE, _LESS = ("|".join(sorted(words)) for words in (MORE | {"older"}, LESS))
@@ -35,8 +35,8 @@ _WHEN = re.compile(
 )
 _IN_MONTH = re.compile(rf"\b(?:in|during) (?P<month>{_MONTH})\b(?! ?\d)", re.IGNORECASE)
 _OUT_OF_STOCK = re.compile(r"\b(?:out of stock|sold out)\b", re.IGNORECASE)
-_STOCK = frozenset(map(root, ("stock", "inventory")))
-_QUANTITY = root("quantity")
+_STOCK = frozenset(map(stem, ("stock", "inventory")))
+_QUANTITY = stem("quantity")
 
 
 def find_conditions(reading: Reading, table: TableView, free: list[bool]) -> None:

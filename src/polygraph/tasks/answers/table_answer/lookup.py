@@ -14,8 +14,9 @@ from polygraph.tasks.answers.table_answer.shown import (
     replacement,
 )
 from polygraph.tasks.answers.table_answer.view import QUANTITY, TableView, plain_words
-from polygraph.tasks.answers.table_answer.words import ADJECTIVES, COUNTED, LIGHT, PERSONS, root, singular
+from polygraph.tasks.answers.table_answer.words import ADJECTIVES, COUNTED, LIGHT, PERSONS, singular
 from polygraph.text.prose import join_list
+from polygraph.text.words import stem
 
 _AMOUNT = re.compile(r"[£$€~]?\s?\d[\d.,]*(?=$|[\s,;–-])")
 
@@ -204,7 +205,7 @@ def _names_one_row(reading: Reading, value: ValueMention) -> bool:
 
 def columns_of(table: TableView, adjective: str) -> list[int]:
     """Return the columns of numbers or dates that an adjective is about, by their names."""
-    stems = set(map(root, ADJECTIVES.get(adjective, "").split()))
+    stems = set(map(stem, ADJECTIVES.get(adjective, "").split()))
     return [
         c
         for c, column in enumerate(table.columns)

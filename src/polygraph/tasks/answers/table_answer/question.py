@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from polygraph.tasks.answers.table_answer.words import TOKEN, root
+from polygraph.tasks.answers.table_answer.words import TOKEN
+from polygraph.text.words import stem
 
 _MAX_GRAM = 8
 DETERMINERS = frozenset(("the", "of", "our", "all", "my", "your", "their"))
@@ -23,7 +24,7 @@ class Token:
     @property
     def stem(self) -> str:
         """The stem of a word, a code as it is."""
-        return root(self.text) if self.text.isalpha() else self.text
+        return stem(self.text) if self.text.isalpha() else self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,8 @@ from polygraph.tasks.answers.table_answer.words import (
     UNIT_NAMES,
     VERBS,
     YES_NO,
-    root,
 )
-from polygraph.text.words import STOP_WORDS
+from polygraph.text.words import STOP_WORDS, stem
 
 MAX_QUESTION = 300
 """Characters of a question that a table answers."""
@@ -139,7 +138,7 @@ def _find_values(reading: Reading, table: TableView, free: list[bool], counted: 
         if column.kind == "text":
             for cell in table.cells[c]:
                 if cell.isalpha() and len(cell) > 2:
-                    single.setdefault(root(cell), set()).add((c, cell))
+                    single.setdefault(stem(cell), set()).add((c, cell))
     for first, last in grams(reading, free):
         if not all(free[first : last + 1]):
             continue
@@ -162,7 +161,7 @@ def _find_values(reading: Reading, table: TableView, free: list[bool], counted: 
         if found and is_column and _is_verb(reading, first, last):
             continue
         if not found and first == last and text.isalpha() and text not in COUNTED and not is_column:
-            found = single.get(root(text), set())
+            found = single.get(stem(text), set())
         if found:
             reading.values.append(ValueMention(first, last, frozenset(found)))
             take(free, first, last)
@@ -204,7 +203,7 @@ def _find_columns(reading: Reading, table: TableView, free: list[bool]) -> None:
     for first, last in grams(reading, free):
         if not all(free[first : last + 1]):
             continue
-        stems = [root(SYNONYMS.get(token.text, token.text)) for token in reading.tokens[first : last + 1]]
+        stems = [stem(SYNONYMS.get(token.text, token.text)) for token in reading.tokens[first : last + 1]]
         names = zip(table.name_words, table.full_words, strict=True)
         found = tuple(c for c, (name, full) in enumerate(names) if stems in (name, full))
         if not found:
@@ -244,7 +243,7 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
             continue
         if word in table.persons:
             continue  # the rows, rather than their employee_id
-        forms = {root(word), root(word.removesuffix("ly"))}  # remotely, remote
+        forms = {stem(word), stem(word.removesuffix("ly"))}  # remotely, remote
         found = tuple(
             c
             for c, words in enumerate(table.name_words)
@@ -265,7 +264,7 @@ def _of_verb(reading: Reading, table: TableView, word: str) -> tuple[int, ...]:
     asks_for_numbers = any(token.text in ("how", "when", "same") for token in reading.tokens)
     if not (asks_for_numbers or reading.conditions or reading.operators):
         return ()
-    stems = set(map(root, VERBS.get(word, "").split()))
+    stems = set(map(stem, VERBS.get(word, "").split()))
     found = tuple(
         c
         for c, column in enumerate(table.columns)
@@ -364,7 +363,7 @@ def _alike(one: str, other: str) -> bool:
 def _find_row_nouns(reading: Reading, table: TableView, free: list[bool]) -> None:
     key_words = set(table.name_words[table.key]) if table.key >= 0 else set()
     for n, token in enumerate(reading.tokens):
-        parts = {root(part) for part in plain_words(token.text)}
+        parts = {stem(part) for part in plain_words(token.text)}
         is_title = bool(parts) and parts <= table.title_stems | key_words and token.text not in LIGHT
         if token.text in ("rows", "entries", "records"):
             reading.row_nouns.append(n)

@@ -20,32 +20,31 @@ from polygraph.tasks.answers.table_answer.words import (
     TOTALS,
     UNIT_WORDS,
     YES,
-    root,
     singular,
 )
-from polygraph.text.words import word_set
+from polygraph.text.words import stem, word_set
 
 _NAMES = frozenset({"name", "title"})
 """Columns by which people call a row."""
 _NUMBER_WORDS = frozenset(("id", "no", "number"))
-_NUMBER_STEMS = frozenset(map(root, _NUMBER_WORDS))
+_NUMBER_STEMS = frozenset(map(stem, _NUMBER_WORDS))
 _NAME = re.compile(r"(?:(?:van|von|de|der|den|di|la|le|el|al|bin) )*[^\W\d_a-z][^\d()\[\]:;/]*")
 """What may be the name of a person."""
 _DESCRIPTIONS = frozenset(
     map(
-        root,
+        stem,
         word_set("name title description designation label bezeichnung beschreibung benennung nom nombre"),
     )
 )
 """Columns that say what a code stands for."""
-_THINGS = frozenset(map(root, ("item", "product", "article", "object", "gegenstand", "artikel")))
+_THINGS = frozenset(map(stem, ("item", "product", "article", "object", "gegenstand", "artikel")))
 """Columns that do so if no two rows have the same."""
 _REPLACED = re.compile(
     r"(?:replaced|superseded|succeeded) by|successor|ersetzt durch|nachfolger|remplacé par|sustituido por",
     re.IGNORECASE,
 )
 QUANTITY = frozenset(
-    map(root, ("quantity", "count", "number", "stock", "units", "pieces", "amount", "seats", "population"))
+    map(stem, ("quantity", "count", "number", "stock", "units", "pieces", "amount", "seats", "population"))
 )
 """Names of columns that count things, so that rows do not."""
 _SERIES = re.compile(r"(?<![\w-])[A-Z]{2,5}(?![\w-]| \d)")
@@ -111,7 +110,7 @@ class TableView:
         kept = [n for n, row in enumerate(rows) if not _is_total(row)]
         columns = [read_column(name, [rows[n][c] for n in kept]) for c, name in enumerate(names)]
         context = _PLACE_IN_BOOK.sub(" ", context)
-        title_stems = frozenset(map(root, plain_words(context)))
+        title_stems = frozenset(map(stem, plain_words(context)))
         if columns and _numbers_rows(columns[0], title_stems):
             columns[0] = replace(columns[0], kind="code")
         keys = [
@@ -129,7 +128,7 @@ class TableView:
         view.series = frozenset(n.casefold() for n in _SERIES.findall(context) if n not in one_model)
         for c, column in enumerate(columns):
             view.name_words.append(name_stems(column.name))
-            view.full_words.append([root(SYNONYMS.get(word, word)) for word in plain_words(column.name)])
+            view.full_words.append([stem(SYNONYMS.get(word, word)) for word in plain_words(column.name)])
             by_cell: dict[str, list[int]] = {}
             for n, cell in enumerate(column.cells):
                 if cell:
@@ -173,9 +172,9 @@ def _person_words(table: TableView, names: Sequence[str]) -> frozenset[str]:
     if not key & _NUMBER_WORDS and not all(map(_NAME.fullmatch, table.columns[table.key].cells)):
         return frozenset()
     words = {word for name in names for word in name.split()}
-    if key & PERSONS or words & PERSON_COLUMNS or table.title_stems & set(map(root, PERSONS)):
+    if key & PERSONS or words & PERSON_COLUMNS or table.title_stems & set(map(stem, PERSONS)):
         return PERSONS
-    is_of_members = key & MEMBERS or table.title_stems & set(map(root, MEMBERS))
+    is_of_members = key & MEMBERS or table.title_stems & set(map(stem, MEMBERS))
     return PEOPLE if is_of_members or _name_parts(names) else frozenset()
 
 
@@ -213,7 +212,7 @@ def name_stems(name: str) -> list[str]:
         found.pop()
     if len(found) > 1 and found[-1] == "no":
         found[-1] = "number"
-    return [root(SYNONYMS.get(word, word)) for word in found]
+    return [stem(SYNONYMS.get(word, word)) for word in found]
 
 
 def plain_words(text: str) -> list[str]:

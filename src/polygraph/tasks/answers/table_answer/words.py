@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from polygraph.text.words import stem, word_set
+from polygraph.text.words import word_set
 
 
 def _inverted(listed: Mapping[str, str], separator: str | None = None) -> Mapping[str, str]:
@@ -172,12 +172,3 @@ def singular(word: str) -> str:
     if word.endswith(("sses", "xes", "zes", "ches", "shes")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
-
-
-def root(word: str) -> str:
-    """Return the stem of the singular of a word, which is also that of a short plural.
-
-    >>> stem("wine") == stem("wines"), root("wine") == root("wines")
-    (False, True)
-    """
-    return stem(singular(word))

@@ -30,7 +30,9 @@ from polygraph.tasks.offline.quoting import (
     below_its_heading,
     in_reading_order,
     is_below,
+    is_headed_by,
     with_list,
+    with_paragraph,
     with_reason,
     with_sentence_before,
     with_what_is_asked,
@@ -169,6 +171,11 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
     is_listed = asks_how(question) or asks_for_several(question)
     if is_listed:
         candidates = [below_its_heading(c, asked) for c in candidates]
+    headed = [is_headed_by(c, asked) for c in candidates]
+    candidates = [
+        replace(c, terms=c.terms | asked) if is_headed else c
+        for c, is_headed in zip(candidates, headed, strict=True)
+    ]
     similar = _similar(question, candidates, weights, models)
     states = role_test(question) if contact is None else contact.is_stated_in
     steps = [is_listed and is_below(c, asked) for c in candidates]
@@ -176,12 +183,13 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
         _ROLE_GAIN if step or (states and states(c)) else 0.0
         for step, c in zip(steps, candidates, strict=True)
     ]
-    if models.reranker is None and _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
+    is_told = models.reranker is not None or any(headed)
+    if not is_told and _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
         return _refused("no passage holds most of what the question asks about")
     # The heading says what a step is for. "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who
     # is in charge of oars?".
     is_task = asks_for_task(question)
-    clear = {i for i, step in enumerate(steps) if step or (is_task and holders[i])}
+    clear = {i for i, step in enumerate(steps) if step or headed[i] or (is_task and holders[i])}
     found = _rate(question, candidates, similar, holders, clear, models)
     is_refused = found.logit is not None and found.logit < REFUSE_BELOW
     answering = {i for i in found.scores if is_refused or found.logits.get(i, REFUSE_BELOW) >= REFUSE_BELOW}
@@ -267,7 +275,7 @@ def _completed(
     asked: frozenset[str],
 ) -> tuple[QuotedSentence, ...]:
     """Return the sentences of an answer with what is quoted together with them (see `quoting`)."""
-    found = with_sentence_before(quoted, sentences, asked)
+    found = with_paragraph(with_sentence_before(quoted, sentences, asked), sentences, asked)
     if asks_for_reason(question):
         found = with_reason(found, sentences, asked)
     elif (holds := asked_kind(question)) is not None:

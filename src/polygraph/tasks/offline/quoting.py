@@ -14,7 +14,7 @@ from polygraph.tasks.offline.sentences import (
     share_text,
 )
 from polygraph.text.lists import ListBlock, find_lists
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, stem
 
 _WHY = re.compile(
     r"\W*(?:why|how come|for what reasons?|what (?:is|was|were|are) the reasons?)\b", re.IGNORECASE
@@ -28,6 +28,10 @@ _ASKED_SHARE = 0.6
 """A sentence with this share of the question's words says what is asked about."""
 _HEADING_SHARE = 0.75
 """A heading with this share of the question, together with the title, says what the list below it is for."""
+_SAME_QUESTION = 0.75
+"""A heading is what is asked if both share this much of the words of either."""
+_MEANING = frozenset(map(stem, ("mean", "define", "definition", "explain", "term")))
+"""Stems of a question that only ask what a term means."""
 _PARAGRAPH_GAP = 2
 """Characters between sentences that stand together: white space, and no mark of a list."""
 _ITEM_GAP = 6
@@ -86,6 +90,14 @@ def is_below(candidate: Candidate, asked: frozenset[str]) -> bool:
         and bool(section)
         and len(section | asked & set(content_stems(candidate.title))) >= _HEADING_SHARE * len(asked)
     )
+
+
+def is_headed_by(candidate: Candidate, asked: frozenset[str]) -> bool:
+    """Return whether a sentence stands below the question that is asked, or the term that is asked about."""
+    own = set(content_stems(candidate.heading))
+    wanted = asked - _MEANING
+    shared = len(own & wanted)
+    return shared > 0 and shared >= _SAME_QUESTION * max(len(own), len(wanted))
 
 
 def below_its_heading(candidate: Candidate, asked: frozenset[str]) -> Candidate:
@@ -251,6 +263,29 @@ def with_reason(
         else:
             found.append(sentence)
     return found
+
+
+def with_paragraph(
+    chosen: Sequence[QuotedSentence], candidates: Sequence[Candidate], asked: frozenset[str]
+) -> list[QuotedSentence]:
+    """Quote all that stands below the question that is asked, or the term, instead of one sentence of it.
+
+    Args:
+        chosen: of `candidates`, in the order of the answer.
+        candidates: from `candidate_sentences`.
+        asked: stems of the question.
+    """
+    paragraphs = {
+        c.paragraph.span: c.paragraph
+        for c in candidates
+        if c.paragraph is not None and is_headed_by(c, asked)
+    }
+    found: dict[Span, QuotedSentence] = {}
+    for sentence in chosen:
+        whole = next((each for span, each in paragraphs.items() if share_text(span, sentence.span)), None)
+        quoted = sentence if whole is None else replace(whole, score=sentence.score)
+        found.setdefault(quoted.span, quoted)
+    return list(found.values())
 
 
 def with_sentence_before(

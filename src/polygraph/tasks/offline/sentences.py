@@ -12,6 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
+from polygraph.tasks.offline.paragraph_heads import (
+    ANSWER_MARK,
+    QUESTION_MARK,
+    ParagraphHead,
+    is_question,
+    paragraph_heads,
+)
 from polygraph.text.language import detect_language
 from polygraph.text.lists import ITEM, join_lists
 from polygraph.text.quantities import Date, document_date, is_time, located_dates
@@ -48,6 +55,7 @@ _VERSION = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)+(?![\w-]|\.\w)")
 _ANSWER = re.compile(r"(?:yes|no|never|always|none|nothing|not yet|ja|nein|nie)[.!]", re.IGNORECASE)
 _CODE = re.compile(r"\d.*[^\W\d]|[^\W\d].*\d")
 """A letter and a digit."""
+_HAS_WORD = re.compile(r"[^\W_]")
 _HEAD = 300
 """Characters of a document that can say what all of it is about."""
 _MAX_NAMES = 100
@@ -86,24 +94,29 @@ class Candidate:
     title: str
     """Of the document."""
     section: str
-    """The heading above it, unless it is the title; empty if there is none."""
+    """The heading above it, unless it is the title, and that of its paragraph; empty if there is none."""
     context: str
-    """The title, the heading of the section, the sentence before it and the sentence itself: the text that the
-    cross-encoder reads. Not the row before a row of a table, which is about something else."""
+    """The title, the headings of the section and of the paragraph, the sentence before it and the sentence
+    itself: the text that the cross-encoder reads. Not the row before a row of a table, which is about something
+    else."""
     terms: frozenset[str]
-    """Content words of `context` without the heading: they weigh in every sentence below it."""
+    """Content words of `context` without the heading of the section: they weigh in every sentence below it."""
     is_heading: bool = False
     """Whether it is the heading of its document, of a section or of a list too long to be quoted: it says what the text
     is about, and states nothing."""
     is_item: bool = False
     """Whether it is an item of a list."""
+    heading: str = ""
+    """What its paragraph alone is headed by: the question that it answers, or the term that it explains."""
+    paragraph: QuotedSentence | None = None
+    """All that stands below `heading`, unless it is longer than a sentence may be."""
     date: Date | None = None
     """When its document is from: the date of it, or one in its title."""
 
     @property
     def is_question(self) -> bool:
         """Whether it asks something itself, as those of a list of frequent questions or of a quoted mail do."""
-        return _is_question(self.quoted.text)
+        return is_question(self.quoted.text)
 
 
 def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
@@ -122,12 +135,19 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
         spans = sentence_spans(chunk.text, language=languages[chunk.document])
         before, before_start, before_end, below_heading = "", 0, 0, False
         section = _section(passage)
-        for first, stop in join_lists(chunk.text, spans, longest=MAX_CHARACTERS):
+        joined = join_lists(chunk.text, spans, longest=MAX_CHARACTERS)
+        # The asterisks behind a sentence in bold are none.
+        pieces = [(start, end) for start, end in joined if _HAS_WORD.search(chunk.text, start, end)]
+        heads = paragraph_heads(chunk.text, pieces)
+        for first, stop in pieces:
+            head = heads.get(first)
+            heading = head.text if head else ""
             start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
             # An item of a list or a quoted line stands for itself.
             is_marked = chunk.text[first:start].strip(" *_") != ""
-            if number := _ROW_NUMBER.match(chunk.text, start, stop):
-                start = number.end()
+            label = ANSWER_MARK if is_question(heading) else QUESTION_MARK
+            if mark := _ROW_NUMBER.match(chunk.text, start, stop) or label.match(chunk.text, start, stop):
+                start = mark.end()
             end = min(stop, start + MAX_CHARACTERS)
             text = " ".join(chunk.text[start:end].split())
             is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
@@ -136,7 +156,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 and not below_heading
                 and not is_marked
                 and (bool(DEPENDENT.match(text)) or _is_label(before, first - before_end))
-                and not _is_question(text)
+                and not is_question(text)
                 and end - before_start <= MAX_CHARACTERS
             )
             shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
@@ -146,8 +166,8 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 is_alone = passage.title.casefold().startswith(before.casefold())
                 is_alone = is_alone or len(before) >= MAX_CHARACTERS or ROW.match(text) is not None
                 spoken = text if is_alone else f"{before} {text}"
-                above = section if section not in (before, text) else ""
-                headings = [part for part in (passage.title, above) if part]
+                above = [part for part in (section, heading) if part not in ("", before, text)]
+                headings = [passage.title, *above] if passage.title else above
                 begin = before_start if is_joined else start
                 found.append(
                     Candidate(
@@ -158,12 +178,14 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                             score=0.0,
                         ),
                         title=passage.title,
-                        section=section,
+                        section=f"{section}: {heading}" if section and heading else section or heading,
                         context=". ".join([*headings, spoken]),
-                        terms=frozenset(content_stems(f"{passage.title}. {spoken}")),
+                        terms=frozenset(content_stems(f"{passage.title}. {heading} {spoken}")),
                         is_heading=is_heading,
                         is_item=not is_heading
                         and (is_marked or ITEM.match(chunk.text, first, stop) is not None),
+                        heading=heading,
+                        paragraph=_below(passage, head) if head else None,
                         date=date,
                     )
                 )
@@ -172,6 +194,19 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 section = "" if is_title or len(heading) > MAX_CHARACTERS else heading
             before, before_start, before_end, below_heading = text, start, end, is_heading
     return found
+
+
+def _below(passage: Passage, head: ParagraphHead) -> QuotedSentence | None:
+    chunk = passage.chunk
+    text = chunk.text[head.start : head.end]
+    start = head.start + len(text) - len(text.lstrip())
+    if is_question(head.text) and (mark := ANSWER_MARK.match(chunk.text, start)):
+        start = mark.end()
+    if head.end - start > MAX_CHARACTERS:
+        return None
+    span = Span(chunk.document, chunk.id, chunk.start + start, chunk.start + head.end)
+    shown = " ".join(chunk.text[start : head.end].split())
+    return QuotedSentence(text=shown, span=span, evidence=passage.evidence, score=0.0)
 
 
 def _is_label(text: str, gap: int) -> bool:
@@ -187,10 +222,6 @@ def _is_label(text: str, gap: int) -> bool:
         return True
     found = located_dates(text)
     return len(found) == 1 and not words(text[: found[0][1]] + text[found[0][2] :])
-
-
-def _is_question(text: str) -> bool:
-    return text.rstrip("*_ ").endswith(("?", "？", "؟"))
 
 
 def names_in(question: str, text: str) -> list[str]:

@@ -1,0 +1,139 @@
+"""What a single paragraph is headed by: the question that it answers, the term that it explains, or bold words."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from polygraph.text.lists import ITEM
+
+QUESTION_MARK = re.compile(r"(?:Q|Question|F|Frage)(?:\s?\d{1,3})?[.:)]\s+")
+"""Before a question in a list of them, an interview or a hearing."""
+ANSWER_MARK = re.compile(r"(?:A|Answer|Antwort|R|Réponse)(?:\s?\d{1,3})?[.:)]\s+")
+"""Before its answer; elsewhere it may be an initial."""
+_BOLD = re.compile(r"(?:\*\*|__)(?P<head>[^*_\n]{2,60})(?:\*\*|__)(?=[^\n]*\w)")
+"""Bold words with text behind them on their line."""
+_MAX_TERM = 60
+_END = (".", ":", ";", ",", "!", "?")
+_MARKUP = " \t\n>#*_"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ParagraphHead:
+    """A heading, and where the text that it heads begins and ends."""
+
+    start: int
+    end: int
+    text: str
+    """Without markup and marks."""
+
+
+def is_question(text: str) -> bool:
+    """Return whether a sentence asks something.
+
+    >>> is_question("**Where can I park?**"), is_question("Park behind the hall.")
+    (True, False)
+    """
+    return text.rstrip("*_ ").endswith(("?", "？", "؟"))
+
+
+def paragraph_heads(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, ParagraphHead]:
+    r"""Return what each sentence of a text stands below, by its start, if its paragraph has a heading of its own.
+
+    - A question that has its line for itself is answered by the paragraph behind it. It must be marked as a question
+      (``Q:``, bold) or be one of several: a mail can end with a question that nobody has answered yet.
+    - A term stands alone on a line above indented ones, as at least one other term of the text does.
+    - Bold words begin a paragraph or an item of a list, and head what follows the sentence that holds them.
+
+    Args:
+        text: any.
+        sentences: start and end of each, in order.
+
+    >>> text = "Q. Where can I park?\nA. Behind the hall. It is free."
+    >>> paragraph_heads(text, [(0, 20), (21, 40), (41, 52)])[41]
+    ParagraphHead(start=21, end=52, text='Where can I park?')
+    >>> paragraph_heads("**Prices.** Oil is dear. It was cheap.", [(0, 24), (25, 38)])[25].text
+    'Prices'
+    """
+    heads = sorted([*_bold_words(text), *_terms(text)])
+    found: dict[int, ParagraphHead] = {}
+    n = 0
+    for start, _ in sentences:
+        while n < len(heads) and heads[n].end <= start:
+            n += 1
+        if n < len(heads) and heads[n].start <= start:
+            found[start] = heads[n]
+    return found | _answers(text, sentences)
+
+
+def _answers(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, ParagraphHead]:
+    """Return the questions that a text answers, by the start of each sentence of an answer."""
+    asking = [n for n, (start, end) in enumerate(sentences) if _asks_in_a_line(text, start, end)]
+    found: dict[int, ParagraphHead] = {}
+    for n, end in pairwise([*asking, len(sentences)]):
+        question = " ".join(text[slice(*sentences[n])].split()).strip(_MARKUP)
+        mark = QUESTION_MARK.match(question)
+        if n + 1 == end or (len(asking) == 1 and not mark and not text.startswith("**", sentences[n][0])):
+            continue
+        answer = [sentences[n + 1]]
+        for sentence in sentences[n + 2 : end]:
+            if _has_empty_line(text[answer[-1][1] : sentence[0]]):
+                break
+            answer.append(sentence)
+        head = ParagraphHead(answer[0][0], answer[-1][1], question[mark.end() :] if mark else question)
+        found |= {start: head for start, _ in answer}
+    return found
+
+
+def _asks_in_a_line(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence is a question beside which nothing but markup stands on its lines."""
+    if not is_question(text[start:end].rstrip()):
+        return False
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    stop = text.find("\n", end)
+    return not before.strip(_MARKUP) and not text[end : len(text) if stop < 0 else stop].strip(_MARKUP)
+
+
+def _has_empty_line(gap: str) -> bool:
+    return any(not line.strip() for line in gap.split("\n")[1:-1])
+
+
+def _bold_words(text: str) -> Iterator[ParagraphHead]:
+    for start, lines in _paragraphs(text):
+        begins = [n for n, line in enumerate(lines) if n == 0 or ITEM.match(line.lstrip())]
+        offsets = [start]
+        for line in lines:
+            offsets.append(offsets[-1] + len(line) + 1)
+        for n, end in pairwise([*begins, len(lines)]):
+            body = lines[n].lstrip()
+            item = ITEM.match(body)
+            if found := _BOLD.match(body, item.end() if item else 0):
+                at = offsets[n] + len(lines[n]) - len(body) + found.end()
+                yield ParagraphHead(at, offsets[end] - 1, found["head"].strip(" .:–—-"))
+
+
+def _terms(text: str) -> list[ParagraphHead]:
+    found = [
+        ParagraphHead(start + len(lines[0]), start + sum(map(len, lines)) + len(lines) - 1, lines[0].strip())
+        for start, lines in _paragraphs(text)
+        if len(lines) > 1
+        and len(lines[0]) <= _MAX_TERM
+        and not lines[0][0].isspace()
+        and not lines[0].rstrip().endswith(_END)
+        and lines[1][0].isspace()
+    ]
+    return found if len(found) > 1 else []
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the start and the lines of each paragraph; empty lines part them."""
+    offset, start, lines = 0, 0, list[str]()
+    for line in [*text.split("\n"), ""]:
+        if line.strip():
+            if not lines:
+                start = offset
+            lines.append(line)
+        elif lines:
+            yield start, lines
+            lines = []
+        offset += len(line) + 1

@@ -1,0 +1,119 @@
+"""Questions, terms and bold words that head a paragraph, and what an answer quotes below them."""
+
+import re
+
+import pytest
+
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.paragraph_heads import paragraph_heads
+from polygraph.tasks.offline.sentences import candidate_sentences
+from polygraph.testing import hashed_models
+from polygraph.text.sentences import sentence_spans
+from tests.unit.tasks.offline.test_answer import Judge, models, passages
+
+FAQ = """Questions about the pier
+
+Q. Where can I park?
+A. Behind the hall. There are nine places.
+
+Q: What is the lowest age?
+A: Seven. It was eight once.
+
+Tickets are sold at the gate."""
+GLOSSARY = """Ebbmark
+    The brass line on the wall. Cleaned every early spring.
+
+Lampman
+    Whoever trims the wick. Paid by the week.
+"""
+
+
+def heads(text):
+    spans = [(start, end) for start, end in sentence_spans(text) if re.search(r"\w", text[start:end])]
+    found = paragraph_heads(text, spans)
+    return {text[start:end].strip(): found[start].text for start, end in spans if start in found}
+
+
+def test_the_paragraph_behind_a_question_answers_it():
+    assert heads(FAQ) == {
+        "A. Behind the hall.": "Where can I park?",
+        "There are nine places.": "Where can I park?",
+        "A: Seven.": "What is the lowest age?",
+        "It was eight once.": "What is the lowest age?",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dear Ana,\n\nCan you send the key?\nBest wishes, Tom",  # asked in a mail
+        "He left. Why did he go? Nobody knew. Was it the fog? It was.",  # in prose
+    ],
+)
+def test_a_question_that_is_no_heading(text):
+    assert heads(text) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Where do I park?**\n\nBehind the hall. It is free.\n\nThe gate is green.",
+        "Where do I park?\n\nBehind the hall. It is free.\n\nWho trims the lamp?\n\nMara does.",
+    ],
+)
+def test_a_question_in_bold_or_one_of_several_is_answered_up_to_the_next_empty_line(text):
+    assert heads(text)["It is free."] == "Where do I park?"
+    assert "The gate is green." not in heads(text)
+
+
+def test_terms_head_the_indented_lines_below_them():
+    assert heads(GLOSSARY)["Cleaned every early spring."] == "Ebbmark"
+    assert heads(GLOSSARY)["Paid by the week."] == "Lampman"
+
+
+def test_a_single_indented_paragraph_has_no_term():
+    assert heads("Tom Wren\n    12 Quay Road. Second floor.") == {}
+
+
+def test_bold_words_head_the_rest_of_their_paragraph_or_item():
+    text = "**Prices.** Oil is dear. Salt is not.\n\nFog came.\n\n- **Ana**: keeps keys. Lives here.\n- Tom rows."
+    assert heads(text) == {"Salt is not.": "Prices", "Lives here.": "Ana"}
+
+
+@pytest.mark.parametrize("text", ["", "\n" * 5_000, "**a" * 5_000, "a?\n" * 5_000, "Q. " * 5_000 + "?"])
+def test_long_texts_without_a_paragraph(text):
+    paragraph_heads(text, [(0, len(text))])
+
+
+def chosen(question, text, reranker=None):
+    return answer_with_sentences(question, passages(text, "Gulls nest on the roof."), models(reranker))
+
+
+def test_the_question_of_a_text_is_answered_with_all_that_stands_below_it():
+    found = chosen("Where do I park?", FAQ, Judge("nothing"))
+    assert [s.text for s in found.sentences] == ["Behind the hall. There are nine places."]
+    span = found.sentences[0].span
+    assert FAQ[span.start : span.end] == "Behind the hall. There are nine places."
+
+
+def test_a_short_answer_is_quoted_without_its_mark():
+    assert chosen("What is the lowest age?", FAQ).sentences[0].text == "Seven. It was eight once."
+
+
+@pytest.mark.parametrize("question", ["What is an ebbmark?", "What does Ebbmark mean?", "Define ebbmark"])
+def test_a_term_is_explained_by_all_that_stands_below_it(question):
+    assert (
+        chosen(question, GLOSSARY).sentences[0].text
+        == "The brass line on the wall. Cleaned every early spring."
+    )
+
+
+def test_a_sentence_is_found_by_the_term_above_it():
+    found = chosen("When is the ebbmark cleaned?", GLOSSARY)
+    assert "Cleaned every early spring." in [s.text for s in found.sentences]
+
+
+def test_the_cross_encoder_reads_the_heading_of_a_paragraph():
+    contexts = [c.context for c in candidate_sentences(passages(GLOSSARY))]
+    assert "Paper 1. Lampman. Whoever trims the wick. Paid by the week." in contexts
+    assert hashed_models().reranker is None

@@ -612,7 +612,7 @@ def test_compare_sets_methods_side_by_side(call, whole):
         # Once with its answer, once with its figures.
         assert len([row for row in rows if row[:2] == [str(n), name]]) == 2, name
     assert "cited found alone context calls sec" in " ".join(shown.split())
-    assert "passages are behind the evidence" in shown
+    assert "passages behind the evidence" in shown
 
 
 def test_explain_shows_seeds_scores_and_cuts(call, whole):

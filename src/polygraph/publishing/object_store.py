@@ -58,7 +58,7 @@ class ObjectStore:
         scheme, _, rest = url.partition("://")
         if scheme not in PACKAGES or not rest.strip("/") or "::" in url:
             raise BadInput(
-                f"{url} is not a place to publish an index to. Name one as in s3://BUCKET/NAME, gs://BUCKET/NAME, "
+                f"no index can be published at {url}. Name one as in s3://BUCKET/NAME, gs://BUCKET/NAME, "
                 "az://CONTAINER/NAME or file:///FOLDER"
             )
         try:

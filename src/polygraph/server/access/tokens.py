@@ -129,7 +129,8 @@ def read_tokens(file: Path) -> Tokens:
     try:
         found = parse_tokens(file.read_text(encoding="utf-8"), str(file))
     except (OSError, UnicodeError) as error:
-        raise BadInput(f"the tokens in {file} cannot be read: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"the tokens in {file} cannot be read: {reason}") from error
     if not len(found):
         raise BadInput(f"{file} holds no token. Make a line with: polygraph token NAME --scope read")
     return found

@@ -21,7 +21,7 @@ def answer_html(found: Any) -> str:
         found.method,
         "refused" if found.refused else "",
         f"{usage.seconds:.1f} s",
-        f"{usage.calls} calls",
+        "1 call" if usage.calls == 1 else f"{usage.calls} calls",
         cost,
     ]
     columns = ("title", "place", "quote")
@@ -64,7 +64,7 @@ def report_html(found: Any) -> str:
         found.title,
         _paragraphs(found.summary, limit=20 * MAX_CHARS),
         _table(("finding", "explanation"), rows),
-        _small(f"community {found.community} · rating {found.rating:g} · {len(found.chunks)} passages"),
+        _small(f"community {found.community} · rating {found.rating:g} · passages: {len(found.chunks)}"),
     )
 
 

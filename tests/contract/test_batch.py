@@ -187,7 +187,7 @@ def test_a_command_says_how_many_requests_wait_where_and_writes_none_twice(paper
     assert (tmp_path / "b" / "requests-0001.jsonl").read_bytes() == before
     assert len(list((tmp_path / "b").glob("requests-*"))) == 1
     assert "write the requests again with: polygraph batch --again --index x.index" in ended.sentence
-    waiting = "5 requests wait in batch files; see: polygraph batch --index x.index"
+    waiting = "5 requests waiting in batch files; see: polygraph batch --index x.index"
     assert waiting in call("status", "--index", "x.index", env=ENV).out
     listed = json.loads(call("batch", "--index", "x.index", "--json", env=ENV).out)
     assert [(Path(f["file"]).name, f["waiting"]) for f in listed["files"]] == [("requests-0001.jsonl", 5)]

@@ -5,6 +5,16 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_methods_are_read_without_scrolling_sideways(open_page, width):
+    page = open_page("#/town/evaluate", width=width)
+    tables = page.locator(".wide:has(.methods-table)")
+    tables.first.wait_for()
+    assert tables.evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
+    cells = tables.first.locator("tbody tr").first.locator("td")
+    assert all(cells.evaluate_all("all => all.map((each) => each.checkVisibility())"))
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
 def test_a_retrieval_evaluation_is_a_table_that_can_be_sorted(open_page, width, dark):
     page = open_page("#/town/evaluate", width=width, dark=dark)

@@ -16,6 +16,11 @@ def ask(page, question):
     page.wait_for_selector(".under")
 
 
+def names_with_a_hash(page):
+    """Return what the page shows of the ids of uploaded files that a person did not write."""
+    return re.findall(r"[0-9a-f]{16}/\S*", page.locator("body").inner_text())
+
+
 def test_a_newcomer_uploads_asks_reads_the_source_and_compares(open_page, tmp_path):
     page = open_page("#/new/documents")
     note = tmp_path / "bell.txt"
@@ -25,11 +30,16 @@ def test_a_newcomer_uploads_asks_reads_the_source_and_compares(open_page, tmp_pa
     page.get_by_role("button", name=re.compile("^jobs .* 0 running")).click()
     expect(page.locator(".job.done", has_text="bell.txt").locator(".number")).to_contain_text("1 added")
     page.keyboard.press("Escape")
+    assert names_with_a_hash(page) == []
     page.get_by_role("link", name="Ask").click()
     ask(page, "Who cast the bell of Grey Reef?")
     assert "Ines Corve" in page.locator(".answer").inner_text()
     page.locator("button.cite").first.click()
     expect(page.locator("mark.current")).to_contain_text("cast by Ines Corve")
+    page.get_by_role("button", name="why", exact=True).click()
+    page.wait_for_selector(".why")
+    assert "bell.txt" in page.locator(".why").inner_text()
+    assert names_with_a_hash(page) == []
     page.get_by_role("button", name="compare").click()
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.locator(".measures tbody tr")).not_to_have_count(0)

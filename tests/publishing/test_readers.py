@@ -1,5 +1,6 @@
 """Readers of a published index: local copies, new versions, and stores that fail or lie."""
 
+import re
 import shutil
 import threading
 import time
@@ -162,6 +163,31 @@ def test_without_the_store_the_last_version_is_read_with_a_warning(place, built,
 def test_where_nothing_is_published_the_error_says_how_to_publish(place, tmp_path):
     with pytest.raises(IndexUnreadable, match=r"nothing is published at .*polygraph publish"):
         open_index(place, tmp_path)
+
+
+def test_a_folder_that_does_not_exist_is_named(built, opened, tmp_path):
+    share = tmp_path / "share"
+    url = f"file://{share}/indexes/handbook"
+    for use in (opened, lambda url: publish(built(TEXTS), url)):
+        with pytest.raises(
+            StorageFailed, match=re.escape(f"the folder {share} does not exist. Check the address")
+        ):
+            use(url)
+    (share / "indexes").mkdir(parents=True)
+    with pytest.raises(
+        IndexUnreadable, match=re.escape(f"the folder {share}/indexes/handbook does not exist. Pub")
+    ):
+        opened(url)
+
+
+def test_a_share_that_is_not_connected_leaves_the_version_that_was_fetched_last(built, opened, tmp_path):
+    share = tmp_path / "share"
+    share.mkdir()
+    publish(built(TEXTS), f"file://{share}/handbook")
+    opened(f"file://{share}/handbook").close()
+    share.rename(tmp_path / "elsewhere")
+    with pytest.warns(StoreUnreachable, match="does not exist.*Reading the version that was fetched last"):
+        opened(f"file://{share}/handbook").close()
 
 
 def test_an_object_that_was_changed_is_refused_and_leaves_no_version(built, opened, tmp_path):

@@ -95,6 +95,11 @@ def test_a_wrong_line_is_named_without_its_secret(line):
     assert line.split()[-1] not in str(caught.value) or line == "ada"
 
 
+def test_a_file_of_tokens_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"none\.txt cannot be read: No such file or directory$"):
+        read_tokens(tmp_path / "none.txt")
+
+
 def test_a_file_without_tokens_is_refused(tmp_path):
     (tmp_path / "tokens.txt").write_text("# none yet\n")
     with pytest.raises(BadInput, match="polygraph token"):

@@ -160,6 +160,26 @@ def test_errors_are_the_sentences_of_the_command_line(server):
     assert "not kept any more" in failure(server.url, "explain", {"answer": "0" * 16})
 
 
+def test_a_wrong_argument_is_named_with_what_is_allowed(server):
+    def said(name, **arguments):
+        return failure(server.url, name, arguments)
+
+    assert said("search", question=QUESTION, k=0) == "search: k is not valid. Give at least 1"
+    assert said("search", question=["a"], k="many") == (
+        "search: question is not valid. Give a text; k is not valid. Give a whole number"
+    )
+    assert said("search") == "search: question: this field is required"
+    assert said("graph_neighbours", entity="Mara Quill", hops=7) == (
+        "graph_neighbours: hops is not valid. Give at most 2"
+    )
+
+
+def test_an_argument_that_a_tool_does_not_take_is_not_ignored(server):
+    assert failure(server.url, "search", {"question": QUESTION, "limit": 3}) == (
+        "search has no argument 'limit'. It has: question, method, k, index"
+    )
+
+
 def test_ids_are_never_paths(server):
     async def read(client):
         with pytest.raises(MCPError, match="there is no document"):

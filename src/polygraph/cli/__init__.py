@@ -103,6 +103,8 @@ def main() -> None:
     except Exception as error:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # wrong usage, in any version of Click
             error.show()
+            if _has_words_of_a_question(error):
+                _print_error('put the question in quotes, as in: polygraph ask "Who built the harbour?"')
             sys.exit(error.exit_code)
         if shows_tracebacks:
             raise
@@ -117,6 +119,13 @@ def main() -> None:
         )
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _has_words_of_a_question(error: Any) -> bool:
+    """Tell whether a command that takes a question was given more arguments: the words of one without quotes."""
+    parameters = getattr(getattr(error, "ctx", None), "command", None)
+    takes_question = any(each.name == "question" for each in getattr(parameters, "params", ()))
+    return takes_question and "extra argument" in str(error)
 
 
 def _exhausted_resource(error: BaseException) -> str:

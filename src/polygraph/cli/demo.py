@@ -14,6 +14,7 @@ from polygraph.cli.progress import Bars
 from polygraph.cli.render.answer import out, show_answer, warn
 from polygraph.errors import quoted
 from polygraph.records import Answer
+from polygraph.text.prose import count_noun
 from polygraph.workspace.index import Index
 
 SAMPLE_QUESTIONS = (
@@ -43,10 +44,10 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
         c = report.counts
         out.print(
             Text(
-                f"{'Indexed' if report.built else 'Already indexed:'} {c['documents']} documents, {c['chunks']} "
-                f"passages, {c['entities']} entities, {c['relations']} relations in "
-                f"{time.perf_counter() - started:.0f} s, with "
-                f"{report.usage.calls} model calls. The index is in {where}",
+                f"{'Indexed' if report.built else 'Already indexed:'} {count_noun(c['documents'], 'document')}, "
+                f"{count_noun(c['chunks'], 'passage')}, {count_noun(c['entities'], 'entity')}, "
+                f"{count_noun(c['relations'], 'relation')} in {time.perf_counter() - started:.0f} s, with "
+                f"{count_noun(report.usage.calls, 'model call')}. The index is in {where}",
                 style="bold",
             )
         )

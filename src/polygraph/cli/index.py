@@ -258,7 +258,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         return
     c = report.counts
     if report.source:
-        held = ", ".join(f"{n:,} {what}" for what, n in report.source.items())
+        held = ", ".join(f"{what.replace('_', ' ')} {n:,}" for what, n in report.source.items())
         show.out.print(f"imported: {held}")
     if report.added or report.changed or report.removed or report.unchanged:
         show.out.print(

@@ -32,6 +32,7 @@ def estimate_table(
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.reproduce.run import n_questions
     from polygraph.models.open import open_chat
+    from polygraph.text.prose import count_noun
 
     n = n_questions(table, questions, limit)
     with _unopened(folder / "index", settings) as index:
@@ -51,7 +52,8 @@ def estimate_table(
         show.as_json({**head, "stages": rows, "total": total, "total_is_whole": complete})
         return
     show.out.print(
-        f"{table.paper}, {table.place}: {n:,} questions, {len(table.methods)} methods", style="bold"
+        f"{table.paper}, {table.place}: {count_noun(n, 'question')}, {count_noun(len(table.methods), 'method')}",
+        style="bold",
     )
     columns = ("stage", "calls", "tokens in", "tokens out", "cost")
     listed = [

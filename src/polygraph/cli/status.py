@@ -101,6 +101,7 @@ def batch(
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
+    from polygraph.text.prose import count_noun
 
     with open_without_models(index) as opened:
         calls = opened.models.calls
@@ -115,7 +116,9 @@ def batch(
         show.as_json({"files": [asdict(f) for f in found], "given_up": abandoned})
         return
     if again:
-        show.out.print(f"{abandoned:,} requests will be written again by the commands that made them")
+        show.out.print(
+            f"{count_noun(abandoned, 'request')} will be written again by the commands that made them"
+        )
     if found:
         columns = ("waiting", "failed")
         show.show_table(
@@ -328,11 +331,13 @@ def _show_estimates(rows: list[dict[str, Any]]) -> None:
 
 def _show_notes(found: dict[str, Any]) -> None:
     from polygraph.cli.render import answer as show
+    from polygraph.text.prose import count_noun
 
     waiting = sum(f["waiting"] for f in found["batches"])
     if waiting:
         show.out.print(
-            f"{waiting:,} requests wait in batch files; see: polygraph batch --index {quoted(found['index'])}",
+            f"{count_noun(waiting, 'request')} waiting in batch files; see: polygraph batch --index "
+            f"{quoted(found['index'])}",
             style="yellow",
         )
     for note in found["notes"]:

@@ -14,6 +14,7 @@ from polygraph.config.files import SettingsFile, settings_files
 from polygraph.config.profiles import PROFILES, ProfileName
 from polygraph.errors import BadInput
 from polygraph.records import CitationCheck
+from polygraph.text.prose import advice
 
 SECRET = "api_key"  # noqa: S105 - the name of a field, not a key
 OPENAI_VARIABLES = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
@@ -22,19 +23,6 @@ _PREFIX = "POLYGRAPH_"
 _OTHER_VARIABLES = ("CONFIG", "SERVER_TOKENS")
 _ALIKE = 0.6
 """Of two names by difflib: ``model`` and ``chat_model`` have .67, ``home`` and ``cache`` .44."""
-_ADVICE = {
-    "int_": "Give a whole number",
-    "float_": "Give a number",
-    "bool_": "Give true or false",
-    "string_": "Give a text",
-    "path_": "Give a path",
-    "tuple_": "Give a list of texts",
-    "literal_error": "Choose one of: {expected}",
-    "greater_than_equal": "Give at least {ge:g}",
-    "greater_than": "Give more than {gt:g}",
-    "less_than_equal": "Give at most {le:g}",
-}
-"""What to give instead, by the beginning of pydantic's name of the problem; the first that fits."""
 
 
 class UntrustedSettings(UserWarning):
@@ -320,11 +308,7 @@ def _advice(name: str, problem: Mapping[str, Any]) -> str:
     """Return what to give instead of a value that pydantic refuses."""
     if name == "prices":
         return 'Give prices such as {"my-model": {"input": 0.15, "output": 0.6}}, in US dollars per million tokens'
-    kind, limits = problem["type"], problem.get("ctx", {})
-    for refused, advice in _ADVICE.items():
-        if kind.startswith(refused):
-            return advice.format(**limits)
-    return str(problem["msg"])
+    return advice(problem)
 
 
 def server_tokens(environ: Mapping[str, str] | None = None) -> str:

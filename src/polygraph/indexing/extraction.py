@@ -128,7 +128,7 @@ def why_nothing(store: Store) -> str:
     if failures:
         window, _, problem, _ = failures[0]
         return (
-            f"nothing could be extracted: all {len(failures)} windows failed (first: {window}: {problem}). "
+            f"nothing could be extracted: every window failed ({len(failures):,}; first: {window}: {problem}). "
             "Look at the replies with: polygraph status --failed; check the model with: polygraph doctor; or "
             "extract without a model: polygraph index PATH --extractor nlp"
         )

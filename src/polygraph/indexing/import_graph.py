@@ -23,6 +23,7 @@ from polygraph.store.layers import DEPENDENCIES, dependents, with_dependencies
 from polygraph.store.open_store import is_begun, open_to_write
 from polygraph.store.postgres.folder import place_of
 from polygraph.store.protocol import Store
+from polygraph.text.prose import count_noun
 
 
 def import_into(
@@ -136,12 +137,13 @@ def _differences(place: str, graph: SourceGraph, report: BuildReport) -> list[st
     n, m = report.counts["entities"], report.counts["relations"]
     if (n, m) != (len(names), len(pairs)):
         found.append(
-            f"the graph's {len(names)} names (those that only relations have included) and {len(pairs)} pairs of "
-            f"related names are {n} entities and {m} relations here: names are resolved as those of any index"
+            f"the graph's {count_noun(len(names), 'name')} (those that only relations have included) and "
+            f"{count_noun(len(pairs), 'pair')} of related names are {count_noun(n, 'entity')} and "
+            f"{count_noun(m, 'relation')} here: names are resolved as those of any index"
         )
     if graph.counts.get("reports"):
         found.append(
-            f"{graph.counts['reports']} reports were not taken over: they are about communities that "
+            f"{count_noun(graph.counts['reports'], 'report')} left out: reports are about communities that "
             f"{graph.program} found, and those of this index are computed from the rows. "
             "Reports made of sentences stand in their place; with a chat model, have it write them: polygraph "
             f"index --index {quoted(place)}"

@@ -61,6 +61,9 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028]")
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Every character that `clean` changes. Hardly any text has one, so a single search is quicker."""
+_DATA_URI = re.compile(r"(data:[\w.+/;=-]{1,100};base64,)[A-Za-z0-9+/=_%-]{100,}")
+_ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{10000,}")
+"""More letters and digits in a row than a passage holds: no word or address. Scripts without spaces have others."""
 
 
 class HoldsNothing(BadInput):
@@ -175,6 +178,25 @@ def clean(text: str) -> str:
         return text
     text = replace_surrogates(_CONTROL.sub("", text))
     return _LINE_END.sub("\n", text).replace("\u2029", "\n\n")
+
+
+def without_encoded_data(text: str) -> str:
+    """Replace the bytes of pictures and fonts that are embedded in a text (``data:image/png;base64,``) by ``…``.
+
+    Raises:
+        BadInput: if most of the rest is encoded data as well.
+
+    >>> without_encoded_data("The plan: ![](data:image/png;base64," + 200 * "iVBORw0K" + ")")
+    'The plan: ![](data:image/png;base64,…)'
+    """
+    text = _DATA_URI.sub(r"\1…", text)
+    encoded = [len(found) for found in _ENCODED.findall(text)]
+    if 2 * sum(encoded) > len(text):
+        raise BadInput(
+            f"is mostly encoded data, such as base64, and no text: {max(encoded):,} characters without a space; "
+            "decode it, or index the file that it was made from"
+        )
+    return text
 
 
 def _likely(data: bytes) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent
-from polygraph.ingest.decode import HoldsNothing, clean, decode, read_bytes
+from polygraph.ingest.decode import HoldsNothing, clean, decode, read_bytes, without_encoded_data
 from polygraph.ingest.discover import SourceFile, suffix
 from polygraph.ingest.readers.plain_text import read_code, read_markdown, read_plain, read_rst
 
@@ -26,6 +26,8 @@ FORMATS: Mapping[str, str] = {
 
 BINARY = frozenset({"pdf", "docx", "pptx", "xlsx", "epub", "eml", "msg", "odt", "rtf"})
 """Read from bytes; every other format is text."""
+_WRITTEN = frozenset({"txt", "md", "rst", "code"})
+"""Kept as written, but for embedded data."""
 ARCHIVE = "zip"
 """Read as a folder."""
 MAIL_ARCHIVE = "mbox"
@@ -91,6 +93,8 @@ def read_content(format: str, data: bytes, max_bytes: int) -> tuple[FileContent,
         raise HoldsNothing("is empty")
     if format not in TABULAR:  # there, what looks like a line end may stand inside a field
         text = clean(text)
+    if format in _WRITTEN:
+        text = without_encoded_data(text)
     return _read_text(format, text), "" if encoding == "utf-8" else encoding
 
 

@@ -58,7 +58,7 @@ class ObjectStore:
         scheme, _, rest = url.partition("://")
         if scheme not in PACKAGES or not rest.strip("/") or "::" in url:
             raise BadInput(
-                f"{url} is not a place to publish an index to. Name one as in s3://BUCKET/NAME, gs://BUCKET/NAME, "
+                f"no index can be published at {url}. Name one as in s3://BUCKET/NAME, gs://BUCKET/NAME, "
                 "az://CONTAINER/NAME or file:///FOLDER"
             )
         try:
@@ -133,16 +133,35 @@ class ObjectStore:
                 except FileNotFoundError:  # another publisher was faster; the next one deletes the rest
                     continue
 
+    def missing_folder(self) -> Path | None:
+        """Return the first folder on the path of a ``file`` URL that does not exist; None if all do."""
+        if not self._is_local:
+            return None
+        root = Path(self._root)
+        return next((each for each in (*reversed(root.parents), root) if not each.is_dir()), None)
+
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Raise `StorageFailed` for all errors but that of a missing object: every store has its own."""
+        """Raise `StorageFailed` for all errors but that of a missing object: every store has its own.
+
+        An object is not missing but out of reach if the folder is missing that its URL lies in.
+        """
         try:
             yield
-        except (FileNotFoundError, StorageFailed):
+        except StorageFailed:
             raise
+        except FileNotFoundError as error:
+            # The last folder is made with the first version; a missing one above it is a drive that is not connected.
+            missing = self.missing_folder()
+            if missing in (None, Path(self._root)):
+                raise
+            raise StorageFailed(
+                f"{self.url} cannot be reached: the folder {missing} does not exist. Check the address, and that "
+                "the drive is connected; or create the folder"
+            ) from error
         except Exception as error:
             raise StorageFailed(
                 f"{self.url} cannot be reached or used ({type(error).__name__}: {error}). Check the address, the "

@@ -110,8 +110,10 @@ class PublishedIndex:
                 with self._named():
                     pointer = Pointer.loads(self._store.get(POINTER, MAX_POINTER_BYTES))
             except FileNotFoundError:
+                missing = self._store.missing_folder()
+                why = f": the folder {missing} does not exist" if missing else ""
                 raise IndexUnreadable(
-                    f"nothing is published at {self.url}. Publish an index with: "
+                    f"nothing is published at {self.url}{why}. Publish an index with: "
                     f"polygraph publish {quoted(self.url)} --index DIR"
                 ) from None
             found = self._cache.pin(pointer.current)

@@ -46,6 +46,14 @@ def why_no_method(candidate: object) -> str:
     return "" if is_dataclass(candidate) else "it is no dataclass, whose fields are its parameters"
 
 
+def why_no_retrieval(found: object) -> str:
+    """Say what a method returned, and what it must return; empty if it is a `Retrieval`."""
+    if isinstance(found, Retrieval):
+        return ""
+    got = "None" if found is None else f"an object of type {type(found).__name__}"
+    return f"returned {got}. It must return a Retrieval, also if it finds nothing. See docs/add-a-method.md"
+
+
 M = TypeVar("M", bound=Method)
 
 

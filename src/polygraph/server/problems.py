@@ -7,6 +7,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from polygraph import errors
+from polygraph.text.prose import advice
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -39,7 +40,7 @@ _INVALID = {
     "model_attributes_type": "it must be a JSON object",
     "model_type": "it must be a JSON object",
 }
-"""What is said of some errors of pydantic, by type, instead of its own message."""
+"""What is said of some errors of pydantic, by type, instead of advice."""
 _MIN_KEY = 6
 """Fewest characters of a key; local endpoints take any."""
 _AGAIN_S = 5
@@ -125,6 +126,17 @@ def no_valid_token() -> Problem:
     )
 
 
+def refused(found: Mapping[str, Any]) -> str:
+    """Return which field of a request is not as it should be, and what is allowed.
+
+    Args:
+        found: one of the errors that pydantic lists.
+    """
+    place = ".".join(str(part) for part in found["loc"] if part != "body")[:100] or "the body"
+    known = _INVALID.get(found["type"])
+    return f"{place}: {known}" if known else f"{place} is not valid. {advice(found)}"
+
+
 def invalid(found: Mapping[str, Any]) -> Problem:
     """Return the problem of a body or parameter that is not as it should be.
 
@@ -134,8 +146,7 @@ def invalid(found: Mapping[str, Any]) -> Problem:
     if found["type"] == "json_invalid":
         said = f"the body is not JSON: {found['ctx']['error']} at character {found['loc'][-1]}"
     else:
-        place = ".".join(str(part) for part in found["loc"] if part != "body") or "the body"
-        said = f"{place[:100]}: {_INVALID.get(found['type'], found['msg'])}"
+        said = refused(found)
     return Problem(422, "bad-request", f"{said}. See: GET /openapi.json")
 
 

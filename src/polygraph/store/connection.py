@@ -15,6 +15,7 @@ from typing import Any, Literal
 from polygraph.errors import IndexUnreadable, StorageFailed, quoted
 from polygraph.store.shared_file import LockedConnection
 from polygraph.store.sql import Row, in_order
+from polygraph.text.prose import count_noun
 
 FILE_NAME = "index.sqlite"
 BUSY_TIMEOUT_S = 30.0
@@ -153,7 +154,7 @@ def readable(folder: Path) -> tuple[int, int]:
 def _saved(folder: Path) -> str:
     """Say how much of a damaged index can still be read."""
     documents, rows = readable(folder)
-    return f"{documents:,} documents and {rows:,} extraction rows of it can still be read"
+    return f"{count_noun(documents, 'document')} and {count_noun(rows, 'extraction row')} of it can still be read"
 
 
 def _count(folder: Path, query: str) -> tuple[int, bool]:

@@ -7,7 +7,7 @@ from polygraph.errors import MissingLayer
 from polygraph.models import Calls, ChatModel, Models
 from polygraph.records import Answer, Retrieval, Usage
 from polygraph.retrieve.answer import answer
-from polygraph.retrieve.base import Method, why_no_method, with_budget
+from polygraph.retrieve.base import Method, why_no_method, why_no_retrieval, with_budget
 from polygraph.store.layers import DEPENDENCIES, with_dependencies
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing.check_retrieval import expected_calls, faults_of_answer, faults_of_retrieval
@@ -210,6 +210,8 @@ class _MethodCheck:
     def retrieve(self, question: str, index: Snapshot, what: str, method: Method | None = None) -> Retrieval:
         """Retrieve, and check the form of the result."""
         found = (method or self._method)(question, index, self._models)
+        if problem := why_no_retrieval(found):
+            self._expect(False, f"{what}: the method {problem}")
         self._expect(found.question == question, f"{what}: the retrieval carries another question")
         for fault in faults_of_retrieval(found, index):
             self._expect(False, f"{what}: {fault}")

@@ -1,6 +1,38 @@
-"""Numbers and lists in English messages, and texts that are cut off."""
+"""Numbers, lists and refused values in English messages, and texts that are cut off."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_ADVICE = {
+    "int_": "Give a whole number",
+    "float_": "Give a number",
+    "bool_": "Give true or false",
+    "string_type": "Give a text",
+    "path_": "Give a path",
+    "tuple_": "Give a list of texts",
+    "list_": "Give a list",
+    "literal_error": "Choose one of: {expected}",
+    "greater_than_equal": "Give at least {ge:,g}",
+    "greater_than": "Give more than {gt:,g}",
+    "less_than_equal": "Give at most {le:,g}",
+}
+"""What to give instead, by the beginning of pydantic's name of the problem; the first that fits."""
+
+
+def advice(problem: Mapping[str, Any]) -> str:
+    """Return what to give instead of a value that pydantic refuses.
+
+    Args:
+        problem: one of ``ValidationError.errors()``.
+
+    >>> advice({"type": "less_than_equal", "ctx": {"le": 200}, "msg": "Input should be less than or equal to 200"})
+    'Give at most 200'
+    """
+    limits = problem.get("ctx", {})
+    for refused, given in _ADVICE.items():
+        if problem["type"].startswith(refused):
+            return given.format(**limits)
+    return str(problem["msg"])
 
 
 def count_noun(n: int, noun: str) -> str:

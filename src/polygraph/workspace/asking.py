@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from polygraph.errors import BadInput
 from polygraph.retrieve import method as find_method
-from polygraph.retrieve.base import Method, with_budget
+from polygraph.retrieve.base import why_no_method, why_no_retrieval, with_budget
 
 if TYPE_CHECKING:
     from polygraph.models import Models
     from polygraph.records import Answer, AnswerForm, Retrieval
+    from polygraph.retrieve.base import Method
     from polygraph.store.snapshot import Snapshot
     from polygraph.tasks.answers.answer import ChatTurn
 
@@ -39,9 +40,10 @@ def retrieve(
     """
     if not question.strip():
         raise BadInput('the question is empty. Ask something, as in: polygraph ask "Who built the harbour?"')
-    # To compare a name with the protocol takes longer than to find its method.
-    if isinstance(method, str) or not isinstance(method, Method):
+    if isinstance(method, str):
         name, chosen = method, find_method(method)
+    elif problem := why_no_method(method):
+        raise BadInput(f"{method!r:.200} is not a method: {problem}. See docs/add-a-method.md")
     else:
         name, chosen = "", method
     if max_tokens is not None and max_tokens < 1:
@@ -50,6 +52,8 @@ def retrieve(
     calls = models.calls
     with calls.batch_round(), calls.meter() as meter, calls.attributed_to(name):
         found = with_budget(chosen, max_tokens)(question, state, models)
+    if problem := why_no_retrieval(found):
+        raise BadInput(f"the method {name or type(chosen).__name__} {problem}")
     return replace(found, method=name or found.method, usage=found.usage + meter.usage)
 
 

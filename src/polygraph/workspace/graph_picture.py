@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polygraph.errors import BadInput, MissingExtra
+from polygraph.text.prose import count_noun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ def make_picture(
         colors[a] if same else OTHER for (a, _), same in zip(edges.tolist(), inside.tolist(), strict=True)
     ]
     names = [graph.names[n] for n in shown]
-    facts = f"{len(graph.ids):,} entities, {graph.graph.n_edges:,} relations"
+    facts = f"{count_noun(len(graph.ids), 'entity')}, {count_noun(graph.graph.n_edges, 'relation')}"
     if len(shown) < len(graph.ids):
         facts += f"; the {len(shown):,} best connected are drawn"
     return Picture(

@@ -243,6 +243,14 @@ def test_wrong_usage_ends_with_code_2_and_no_traceback(call):
         assert "Traceback" not in ended.err
 
 
+@pytest.mark.parametrize("command", ["ask", "compare", "explain"])
+def test_a_question_without_quotes_is_answered_with_how_to_write_it(call, command):
+    done = call(command, "Who", "built", "it?")
+    assert done.code == 2
+    assert 'put the question in quotes, as in: polygraph ask "Who built the harbour?"' in done.err
+    assert "quotes" not in call("methods", "bm25", "naive").err
+
+
 def test_output_that_is_not_in_unicode_shows_what_it_can_and_json_has_all(
     tmp_path, index, write_files, call, command
 ):
@@ -612,7 +620,7 @@ def test_compare_sets_methods_side_by_side(call, whole):
         # Once with its answer, once with its figures.
         assert len([row for row in rows if row[:2] == [str(n), name]]) == 2, name
     assert "cited found alone context calls sec" in " ".join(shown.split())
-    assert "passages are behind the evidence" in shown
+    assert "passages behind the evidence" in shown
 
 
 def test_explain_shows_seeds_scores_and_cuts(call, whole):

@@ -357,7 +357,7 @@ def test_an_error_of_a_method_of_ones_own_ends_no_run_and_names_the_line_that_ra
     assert scores(found, "frail")["n_failed"] == 1
     [note] = [note for note in found.notes if "failed with frail" in note]
     assert re.search(r"the first: KeyError: 'nothing of use', raised in line \d+ of test_evaluate_", note)
-    with pytest.raises(WorkFailed, match="frail failed on all 1 questions, last with: KeyError"):
+    with pytest.raises(WorkFailed, match=r"frail failed on every question \(1\), last with: KeyError"):
         index.evaluate_retrieval([question(1, ["d0"])], methods)
     with pytest.raises(BadInput, match="nothing of use"):
         index.evaluate_retrieval(

@@ -198,7 +198,7 @@ def test_chunks_without_their_document_are_joined_without_what_they_repeat(tmp_p
     # Units are trimmed, so a space at a cut may be lost, but nothing stands there twice.
     assert each.document.text.split() == whole.split()
     assert len(each.windows) == 3
-    assert any("1 documents were joined from their text units" in note for note in graph.import_notes())
+    assert any("1 document joined from text units" in note for note in graph.import_notes())
 
 
 def test_an_overlap_is_the_longest_that_agrees_to_the_letter():
@@ -220,7 +220,7 @@ def test_a_text_unit_that_is_not_in_its_document_becomes_one(tmp_path):
     }
     graph = read_graph(lightrag(tmp_path / "g", chunks=chunks), "lightrag")
     assert [each.document.id for each in converted(graph)] == ["c2", "log.md"]
-    assert any(note.startswith("changed: 1 text units that do not stand") for note in graph.import_notes())
+    assert any(note.startswith("changed: text units that do not stand") for note in graph.import_notes())
 
 
 def test_nano_graphrag_is_told_by_its_clusters_and_its_quotes_are_taken_off(tmp_path):
@@ -328,7 +328,7 @@ def test_tables_without_documents_stand_in_for_themselves(tmp_path):
     (each,) = converted(graph)
     assert each.document.text == "Halcyon struck Grey Reef: In a fog.\n\nHalcyon led by Tobin."
     assert each.document.metadata["stand_in"] is True
-    assert any("name no text unit" in note for note in graph.import_notes())
+    assert any("entities and relations without a text unit" in note for note in graph.import_notes())
 
 
 def test_a_table_without_its_columns_says_which(tmp_path):
@@ -619,6 +619,16 @@ def test_an_estimate_for_more_documents_does_not_read_imported_ones(tmp_path):
     assert (found.windows, found.windows_to_read) == (3, 1)
 
 
+def test_a_note_counts_one_thing_in_the_singular(tmp_path):
+    (tmp_path / "g").mkdir()
+    (tmp_path / "g" / "relations.csv").write_text(
+        "Source;Target;Relation\nHalcyon;Grey Reef;struck\nThe Halcyon;Grey Reef;hit\n", encoding="utf-8"
+    )
+    with offline(tmp_path / "x") as index:
+        notes = index.import_(tmp_path / "g").notes
+    assert any("3 names" in note and "are 2 entities and 1 relation here" in note for note in notes), notes
+
+
 def test_an_import_that_fails_leaves_no_index(tmp_path):
     folder = triples(tmp_path / "g")
     (folder / "openie.jsonl").write_text('{"doc_id": "letter", "triples": []}\n[1]\n', encoding="utf-8")
@@ -654,7 +664,9 @@ def test_the_command_imports_and_says_what_was_left_out(call, tmp_path):
     done = call("import", str(folder), "--index", str(tmp_path / "i.index"), "--wait", "1", "--json")
     found = json.loads(done.out)
     assert found["source"]["triples"] == 6
-    assert any("3 triples that do not have three parts" in note for note in found["notes"])
+    assert any(
+        "left out: triples that do not have three parts (3; first: " in note for note in found["notes"]
+    )
     refused = call("import", str(tmp_path), "--index", str(tmp_path / "no.index"))
     assert refused.code == 2
     assert "none of the formats" in refused.err

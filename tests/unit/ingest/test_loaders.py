@@ -330,3 +330,33 @@ def test_a_zip_bomb_is_refused(tmp_path):
     assert "unpacks to" in unread["all.zip"]
     _, unread = read(tmp_path, "all.zip", pack({f"{n}.txt": "" for n in range(20_001)}))
     assert "20,000 files" in unread["all.zip"]
+
+
+def test_of_embedded_pictures_nothing_is_read(tmp_path):
+    data = "iVBORw0KGgo/+" * 3_000
+    text = (
+        "![The mole](data:image/png;base64,{0})\n\nThe mole is 40 m long.\n\n[a]: <data:image/gif;base64,{0}>"
+    )
+    (tmp_path / "plan.md").write_text(text.format(data))
+    (document,) = load_documents([tmp_path]).documents
+    assert document.text == text.format("…")
+
+
+def test_a_file_of_encoded_data_is_listed_with_the_reason_and_long_lines_of_other_scripts_are_read(tmp_path):
+    (tmp_path / "dump.txt").write_text("attachment: " + "Q29udGVudHMgb2Y" * 200_000)
+    (tmp_path / "novel.txt").write_text("灯塔建于一八六九年，由玛拉奎尔出资。" * 2_000)
+    (tmp_path / "small.txt").write_text("The key is " + "Q29udGVudHMgb2Y" * 60)
+    loaded = load_documents([tmp_path])
+    assert [document.id for document in loaded.documents] == ["novel.txt", "small.txt"]
+    (unread,) = loaded.unread
+    assert unread.path == "dump.txt"
+    assert unread.reason.startswith(
+        "is mostly encoded data, such as base64, and no text: 3,000,000 characters "
+    )
+
+
+def test_words_that_are_almost_encoded_data_take_no_longer(tmp_path):
+    (tmp_path / "words.txt").write_text(" ".join(["a" * 9_999] * 100))
+    began = time.perf_counter()
+    load_documents([tmp_path])
+    assert time.perf_counter() - began < 5

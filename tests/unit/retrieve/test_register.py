@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
@@ -68,6 +70,38 @@ def test_what_lacks_a_part_of_a_method_is_refused_with_the_part():
             register("mine", candidate)
         with pytest.raises(AssertionError, match=reason):
             check_method(candidate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfinished:
+    """Returns what it is given."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"chunks"})
+    calls: ClassVar[str] = "1"
+    max_tokens: int = 100
+    result: object = None
+
+    def __call__(self, question, index, models):
+        return self.result
+
+
+def test_a_method_that_returns_no_retrieval_is_told_what_to_return(index):
+    register("mine", Unfinished())
+    for ask in (index.ask, index.retrieve):
+        with pytest.raises(BadInput, match=r"the method mine returned None. It must return a Retrieval"):
+            ask("What was sold?", "mine")
+        with pytest.raises(
+            BadInput, match=r"the method Unfinished returned an object of type list\. It must"
+        ):
+            ask("What was sold?", Unfinished(result=["d0:0"]))
+    with pytest.raises(AssertionError, match=r"returned None. It must return a Retrieval"):
+        check_method(Unfinished())
+
+
+@pytest.mark.parametrize("given", [BM25, 5, lambda question, index, models: None])
+def test_what_is_asked_with_and_is_no_method_is_refused_with_the_reason(index, given):
+    with pytest.raises(BadInput, match="is not a method: it "):
+        index.ask("What was sold?", given)
 
 
 @pytest.fixture

@@ -50,6 +50,13 @@ export function score(value: number): string {
   return Number.isFinite(value) ? value.toPrecision(3) : "–";
 }
 
+const UPLOAD = /^[0-9a-f]{16}\//;
+
+/** The id of a document as people read it: of an uploaded file without the hash that keeps its id unique. */
+export function documentName(id: string): string {
+  return id.replace(UPLOAD, "");
+}
+
 export function clip(text: string, most: number): string {
   const flat = text.replace(/\s+/g, " ").trim();
   return flat.length <= most ? flat : `${flat.slice(0, most).replace(/\s\S*$/, "")} …`;

@@ -1,7 +1,7 @@
 /** A citation: a small number; pointing at it shows the sentence, choosing it opens the document there. */
 
 import { useRef, useState } from "preact/hooks";
-import { clip } from "../lib/format";
+import { clip, documentName } from "../lib/format";
 import { openDocument } from "../lib/route";
 import type { Citation } from "../lib/types";
 
@@ -37,7 +37,7 @@ export function Cite({ n, citations, alone = false, current = false }: Props) {
         ref={button}
         type="button"
         class={`cite${alone ? " alone" : ""}${current ? " current" : ""}`}
-        aria-label={`Citation ${n}: ${first.title || first.document}${alone ? ", cited by this method only" : ""}`}
+        aria-label={`Citation ${n}: ${first.title || documentName(first.document)}${alone ? ", cited by this method only" : ""}`}
         onFocus={open}
         onBlur={() => show(null)}
         onClick={() => {
@@ -49,7 +49,7 @@ export function Cite({ n, citations, alone = false, current = false }: Props) {
       </button>
       {at && (
         <span class="tip" style={at} role="tooltip">
-          <span class="tip-title">{first.title || first.document}</span>
+          <span class="tip-title">{first.title || documentName(first.document)}</span>
           <span class="tip-quote">{clip(first.quote, 320)}</span>
           {citations.length > 1 && <span class="soft">and {citations.length - 1} more under this number</span>}
         </span>

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { path } from "../lib/api";
-import { nouns } from "../lib/format";
+import { documentName, nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { change, DOCUMENT, openDocument } from "../lib/route";
 import type { DocumentText, Span } from "../lib/types";
@@ -59,12 +59,12 @@ export function DocumentPane({ index, document: id, span, marks }: Props) {
   };
   const page = text?.pages && span ? text.pages.find((each) => each.start <= span[0] && span[0] < each.end) : undefined;
   return (
-    <aside class="document" ref={pane} tabIndex={-1} aria-label={`Document ${text?.title || id}`}>
+    <aside class="document" ref={pane} tabIndex={-1} aria-label={`Document ${text?.title || documentName(id)}`}>
       <header>
         <div>
-          <h2>{text?.title || id}</h2>
+          <h2>{text?.title || documentName(id)}</h2>
           <p class="soft path">
-            {id}
+            {documentName(id)}
             {page && `, page ${page.page}`}
           </p>
         </div>

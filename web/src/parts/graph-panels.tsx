@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { path } from "../lib/api";
-import { clip, count, nouns } from "../lib/format";
+import { clip, count, documentName, nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { change, openDocument } from "../lib/route";
 import type { Community, IndexSummary, Json } from "../lib/types";
@@ -137,7 +137,7 @@ export function CommunityPanel({ index, community, children_ }: { index: IndexSu
                 <b>{each.summary}</b>
                 {each.explanation && each.explanation !== each.summary && <div class="prose"><Markdown text={each.explanation} top={5} /></div>}
                 {(each.evidence ?? []).map((place, j) => (
-                  <button key={j} type="button" class="link id" onClick={() => openDocument(place.document, place.start, place.end)}>{place.document} </button>
+                  <button key={j} type="button" class="link id" onClick={() => openDocument(place.document, place.start, place.end)}>{documentName(place.document)} </button>
                 ))}
               </li>
             ))}
@@ -240,7 +240,7 @@ export function EntityPanel({ index, id, grown, onGrow, onSplit }: {
                 {each.text}{" "}
                 {each.document && (
                   <button type="button" class="link id" onClick={() => openDocument(each.document ?? "", each.start, each.end)}>
-                    {each.title || each.document}
+                    {each.title || documentName(each.document)}
                   </button>
                 )}
               </li>
@@ -271,7 +271,7 @@ export function EntityPanel({ index, id, grown, onGrow, onSplit }: {
               const document = typeof each === "string" ? { id: each } : each;
               return (
                 <li key={document.id}>
-                  <button type="button" class="link" onClick={() => openDocument(document.id)}>{("title" in document && document.title) || document.id}</button>
+                  <button type="button" class="link" onClick={() => openDocument(document.id)}>{("title" in document && document.title) || documentName(document.id)}</button>
                 </li>
               );
             })}
@@ -307,7 +307,7 @@ function Relation({ relation, own }: { relation: NonNullable<EntityRecord["relat
       {places.slice(0, 3).map((place, i) => (
         <div key={i} class="soft">
           <button type="button" class="link" onClick={() => openDocument(place.document, place.start, place.end)}>
-            {clip(place.quote ?? place.text ?? place.document, 140)}
+            {clip(place.quote ?? place.text ?? documentName(place.document), 140)}
           </button>
         </div>
       ))}

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Gone, path, send, sentence } from "../lib/api";
-import { count, money, seconds } from "../lib/format";
+import { count, documentName, money, seconds } from "../lib/format";
 import type { Job } from "../lib/types";
 import { Menu } from "./menu";
 
@@ -117,7 +117,7 @@ export function JobRow({ job }: { job: Job }) {
       </div>
       {active && <progress aria-label={`Progress of ${job.kind}`} max={1} {...(share === null ? {} : { value: share })} />}
       {job.about.length > 0 && (
-        <p class="about">{job.about.slice(0, SHOWN).join(", ")}{job.about.length > SHOWN && ", …"}</p>
+        <p class="about">{job.about.slice(0, SHOWN).map(documentName).join(", ")}{job.about.length > SHOWN && ", …"}</p>
       )}
       <p class="soft number">
         {[

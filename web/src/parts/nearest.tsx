@@ -1,6 +1,6 @@
 /** The passages below a refusal: choosing one opens the document there. */
 
-import { clip } from "../lib/format";
+import { clip, documentName } from "../lib/format";
 import { openDocument } from "../lib/route";
 import type { Answer, Citation } from "../lib/types";
 
@@ -14,7 +14,7 @@ export function Nearest({ answer }: { answer: Answer }) {
           <li key={each.chunk + each.start}>
             <div class="evidence-head">
               <button type="button" class="link" onClick={() => openDocument(each.document, each.start, each.end)}>
-                {each.title || each.document}
+                {each.title || documentName(each.document)}
               </button>
               <span class="soft">{each.place}</span>
             </div>

@@ -1,7 +1,7 @@
 /** What stands behind an answer: trace, evidence, what was truncated, and chains of facts. */
 
 import { useState } from "preact/hooks";
-import { count, kindName, nouns, score } from "../lib/format";
+import { count, documentName, kindName, nouns, score } from "../lib/format";
 import { openDocument } from "../lib/route";
 import type { Answer, Citation, Evidence, FactPath, Json, Retrieval, Span } from "../lib/types";
 
@@ -16,10 +16,10 @@ function places(retrieval: Retrieval): Places {
 /** Ids of passages end in `:n`; those of the evidence are known with their places. */
 function Id({ id, known }: { id: string; known: Places }) {
   const span = known.get(id);
-  if (!span) return <span class="id">{id}</span>;
+  if (!span) return <span class="id">{documentName(id)}</span>;
   return (
     <button type="button" class="link id" onClick={() => openDocument(span.document, span.start, span.end)}>
-      {id}
+      {documentName(id)}
     </button>
   );
 }
@@ -177,10 +177,10 @@ function Item({ n, item, span, cited, alone = false }: ItemProps) {
         <span class="tag">{kindName(item.kind)}</span>
         {span ? (
           <button type="button" class="link id" onClick={() => openDocument(span.document, span.start, span.end)}>
-            {item.kind === "chunk" ? span.document : item.id}
+            {documentName(item.kind === "chunk" ? span.document : item.id)}
           </button>
         ) : (
-          <span class="id">{item.id}</span>
+          <span class="id">{documentName(item.id)}</span>
         )}
         {cited && <span class="tag on">cited</span>}
         {alone && <span class="tag alone">alone</span>}
@@ -280,7 +280,7 @@ function Chain({ path, known, citation }: { path: FactPath; known: Places; citat
         <span class="edge">{path.text}</span>
       )}
       <button type="button" class="node source" onClick={() => to(path.chunk)}>
-        <span class="block-number">{path.n}</span> {citation?.title || path.chunk}
+        <span class="block-number">{path.n}</span> {citation?.title || documentName(path.chunk)}
       </button>
     </div>
   );

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, path, request, send, sentence } from "../lib/api";
-import { count, money, nouns, size } from "../lib/format";
+import { count, documentName, money, nouns, size } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { change, openDocument } from "../lib/route";
 import type { DocumentRow, IndexSummary, Json } from "../lib/types";
@@ -94,15 +94,15 @@ export function Documents({ index, params, onChanged }: Props) {
                 {rows.map((row) => (
                   <tr key={row.id} class={row.id === document ? "on" : ""}>
                     <td>
-                      <button type="button" class="link" onClick={() => openDocument(row.id)}>{row.title || row.id}</button>
-                      {row.title && row.title !== row.id && <span class="soft path">{row.id}</span>}
+                      <button type="button" class="link" onClick={() => openDocument(row.id)}>{row.title || documentName(row.id)}</button>
+                      {row.title && row.title !== documentName(row.id) && <span class="soft path">{documentName(row.id)}</span>}
                     </td>
                     <td class="n optional">{size(row.size_bytes)}</td>
                     <td class="n optional">{count(row.chunks)}</td>
                     <td class="n optional">{count(row.entities)}</td>
                     <td>
                       {index.writable && (
-                        <button type="button" class="quiet" aria-label={`Remove ${row.title || row.id}`} onClick={(event) => { asking.current = event.currentTarget; setRemoving(row); }}>remove</button>
+                        <button type="button" class="quiet" aria-label={`Remove ${row.title || documentName(row.id)}`} onClick={(event) => { asking.current = event.currentTarget; setRemoving(row); }}>remove</button>
                       )}
                     </td>
                   </tr>
@@ -138,7 +138,7 @@ export function Documents({ index, params, onChanged }: Props) {
               <tbody>
                 {first.data?.unread.map((each) => (
                   <tr key={each.path}>
-                    <td class="broken">{each.path}</td>
+                    <td class="broken">{documentName(each.path)}</td>
                     <td class="soft">{each.reason}</td>
                   </tr>
                 ))}
@@ -165,7 +165,7 @@ function Remove({ row, onRemove, onKeep }: { row: DocumentRow; onRemove: (forget
       onKeyDown={(event) => event.key === "Escape" && onKeep()}
     >
       <p>
-        Remove <b>{row.title || row.id}</b> from the index? <i>Forget</i> also deletes recorded calls of models that saw it.
+        Remove <b>{row.title || documentName(row.id)}</b> from the index? <i>Forget</i> also deletes recorded calls of models that saw it.
       </p>
       <p class="row">
         <button type="button" class="main" onClick={() => onRemove(false)}>Remove</button>

@@ -129,9 +129,9 @@ function Methods({ index }: { index: IndexSummary }) {
                         {each.name}
                       </button>
                     </th>
-                    <td class="number">{String(each.calls)}</td>
-                    <td><Markdown text={each.good} /></td>
-                    <td class="soft"><Markdown text={each.bad} /></td>
+                    <td class="number" data-label="calls a question">{String(each.calls)}</td>
+                    <td data-label="good for"><Markdown text={each.good} /></td>
+                    <td class="soft" data-label="weak at"><Markdown text={each.bad} /></td>
                   </tr>
                 ))}
               </tbody>

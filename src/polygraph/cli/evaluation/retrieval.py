@@ -302,6 +302,7 @@ def coverage(
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.metrics.graph_coverage import answer_coverage
     from polygraph.evaluate.questions.file import read_questions
+    from polygraph.text.prose import count_noun
 
     listed = read_questions(questions)
     with open_index(index, offline=True) as opened:
@@ -320,7 +321,10 @@ def coverage(
         return
     if not found.n:
         raise BadInput(f"no question of {questions} has an answer that could be a name")
-    show.out.print(f"{found.n} questions with an answer that could be a name, of {len(listed)}", style="bold")
+    show.out.print(
+        f"{count_noun(found.n, 'question')} with an answer that could be a name, of {len(listed)}",
+        style="bold",
+    )
     rows = [
         (what, n, f"{100 * n / found.n:.1f} %")
         for what, n in (

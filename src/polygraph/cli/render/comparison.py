@@ -9,6 +9,7 @@ from rich.text import Text
 from polygraph.cli.render.answer import err, out, show_table
 from polygraph.records import Answer
 from polygraph.retrieve.overlap import SharedPassage, found_alone, overlap
+from polygraph.text.prose import count_noun
 
 _MARKS = re.compile(r"\s*\[[\d, ]{1,40}\]")
 _ROWS = 15
@@ -86,7 +87,7 @@ def _answer(a: Answer, same_as: str) -> Text:
         numbers = sorted({c.n for c in a.citations if c.document == document})
         text.append(f"\n{''.join(f'[{n}]' for n in numbers)} {document}", style="cyan")
     if len(documents) > _SOURCES:
-        text.append(f"\nand {len(documents) - _SOURCES} more documents", style="cyan")
+        text.append(f"\nand {count_noun(len(documents) - _SOURCES, 'more document')}", style="cyan")
     if a.nearest:
         nearest = ", ".join(dict.fromkeys(c.document for c in a.nearest))
         text.append(f"\nnearest passages: {nearest}", style="cyan")
@@ -103,7 +104,8 @@ def _show_overlap(found: Sequence[Answer], held: Sequence[SharedPassage]) -> Non
     out.print()
     out.print(
         Text(
-            f"{len(held)} passages are behind the evidence; {every} were found by every method", style="bold"
+            f"{count_noun(len(held), 'passage')} behind the evidence, {every} found by every method",
+            style="bold",
         )
     )
     cited = [{c.chunk for c in a.citations} for a in found]

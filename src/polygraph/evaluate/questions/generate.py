@@ -30,6 +30,7 @@ from polygraph.tasks.evaluation.generate_questions import (
     generate_user_questions,
     summarise_sources,
 )
+from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import content_stems
 
@@ -116,7 +117,7 @@ def grounded_questions(
         if len(kept) < per_level:
             why = "the graph has no more parts to ask about"
             if tried >= _SAMPLES_PER_QUESTION * per_level:
-                why = f"{dropped} replies were unusable or repeated an earlier question"
+                why = f"{count_noun(dropped, 'reply')} could not be used or repeated an earlier question"
             notes.append(f"{len(kept)} of {per_level} questions at the level {level}: {why}")
         found.extend(kept)
 

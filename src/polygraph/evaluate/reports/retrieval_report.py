@@ -191,7 +191,7 @@ def summarise_retrieval(
         rows[result.method].append(result)
     for name, some in rows.items():
         if all(r.error for r in some):
-            raise WorkFailed(f"{name} failed on all {len(some)} questions, last with: {some[-1].error}")
+            raise WorkFailed(f"{name} failed on every question ({len(some):,}), last with: {some[-1].error}")
     types = {q.id: q.type for q in questions}
     by_count = [t for t, _ in sorted(Counter(types.values()).items(), key=lambda pair: (-pair[1], pair[0]))]
     shown = sorted(by_count[:MAX_TYPES]) if len(by_count) > 1 else []

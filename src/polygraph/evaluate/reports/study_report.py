@@ -39,6 +39,7 @@ from polygraph.evaluate.statistics.intervals import Interval
 from polygraph.evaluate.statistics.win_rates import WinRates
 from polygraph.models.protocols import Embedder, Vectors
 from polygraph.records import Json
+from polygraph.text.prose import count_noun
 
 _MAX_ROWS = 20
 """Longer tables of gold metrics are collapsed."""
@@ -112,8 +113,9 @@ def html_report(report: StudyReport, vectors: Vectors | None = None) -> str:
     made = provenance_line(report.provenance) if report.provenance else ""
     parts = [
         f"<h1>{html.escape(report.title)}</h1>",
-        f'<p class="soft">{len(report.questions)} questions, {len(report.findings.methods)} methods, '
-        f"{len(report.judgements):,} judgements, protocol {html.escape(report.protocol)}.</p>",
+        f'<p class="soft">{count_noun(len(report.questions), "question")}, '
+        f"{count_noun(len(report.findings.methods), 'method')}, "
+        f"{count_noun(len(report.judgements), 'judgement')}, protocol {html.escape(report.protocol)}.</p>",
         *([f'<p class="soft">{html.escape(made)}</p>'] if made else []),
         html.table_of_contents(list(sections)),
     ]

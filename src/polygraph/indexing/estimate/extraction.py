@@ -199,10 +199,11 @@ def _profiles(state: EstimateState, chat: ChatModel) -> tuple[tuple[ModelProfile
     if fitted is not None:
         known = [(w, state.n_tokens[w.id], state.extractions[w.id]) for w in sample(read, _COMPARED)]
         fitted = replace(fitted, common=fit_common_words(known, fitted))
-        return (fitted,), f"as this model read {min(len(read), _MAX_FITTED)} windows of this index"
+        windows = count_noun(min(len(read), _MAX_FITTED), "window")
+        return (fitted,), f"as this model read {windows} of this index"
     other = state.plan.other_index
     if other is not None:
-        return (other.profile,), f"as this model read {other.n_windows} windows of {other.name}"
+        return (other.profile,), f"as this model read {count_noun(other.n_windows, 'window')} of {other.name}"
     rows = [r for r in state.plan.ledger() if r.stage == "extract" and r.model == chat.name and r.ok]
     attempts, reads, wrote = (
         sum(getattr(r, name) for r in rows) for name in ("ok", "prompt_tokens", "completion_tokens")

@@ -31,6 +31,7 @@ from polygraph.models import ChatModel
 from polygraph.models.reply_cache import request_key
 from polygraph.records import Extraction, Window
 from polygraph.tasks.indexing import report as report_task
+from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_many, count_tokens
 
 _CHANCE_ERROR = 0.06
@@ -220,7 +221,7 @@ def report_lengths(state: EstimateState, n_pilot: int) -> tuple[ReportLength, ..
     pairs = _pilot_reports(state, n_pilot)
     fitted = fit_report_length(pairs, most)
     if fitted is not None:
-        state.report_basis = f"length as in {len(pairs)} reports of the pilot"
+        state.report_basis = f"length as in {count_noun(len(pairs), 'report')} of the pilot"
         return (fitted,) * 3
     where = "this index"
     rows = [r for r in state.plan.ledger() if r.stage == "reports" and r.model == chat.name and r.ok]

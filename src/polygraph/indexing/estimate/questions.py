@@ -12,6 +12,7 @@ from polygraph.prompts import prompt
 from polygraph.records import Community
 from polygraph.tasks.answers.answer import answer_instructions
 from polygraph.tasks.evidence.check_citations import check_request
+from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_tokens
 
 MIN_ANSWERS = 3
@@ -151,7 +152,7 @@ def _average_line(
         Range.with_relative_error(reads, 0.25),
         Range.with_relative_error(writes, 0.25),
         method=method.name,
-        basis=f"average of {asked} questions answered from this index",
+        basis=f"average of {count_noun(asked, 'question')} answered from this index",
     )
 
 

@@ -31,6 +31,7 @@ from polygraph.models.chat_completion import is_rejected, prompt_tokens, read_co
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.retry import Sender
 from polygraph.models.transport import TransportError
+from polygraph.text.prose import count_noun
 
 _REQUEST_FILE = re.compile(r"requests-(\d{4,9})\.jsonl(\.tmp)?$")
 _LISTING_FILE = re.compile(r"listing-\d{4,9}\.jsonl$")
@@ -301,7 +302,7 @@ class Batch:
         if current.held:
             stopped = f"{message}; " if message else ""
             raise BudgetReached(
-                f"{stopped}{len(current.held):,} more requests would exceed the cap and were not written. The same "
+                f"{stopped}{count_noun(len(current.held), 'more request')} would exceed the cap: not written. The same "
                 "command with a higher --max-cost or --max-spend-tokens writes them"
             ) from None
         raise RequestsWaiting(message, files=written, written=n, earlier=earlier) from None

@@ -351,8 +351,9 @@ def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> E
         score=score,
         spans=spans,
         why=(
-            f"{len(part.found)} descriptions ({passes['weak']} by weak, {passes['strong']} by strong context) of "
-            f"{kinds['entity']} entities and {kinds['relation']} relations, {rests_on}{left_out}; "
+            f"{count_noun(len(part.found), 'description')} ({passes['weak']} by weak, {passes['strong']} by strong "
+            f"context) of {count_noun(kinds['entity'], 'entity')} and {count_noun(kinds['relation'], 'relation')}, "
+            f"{rests_on}{left_out}; "
             f"seeds by cosine: {nearest}{f' and {len(seeds) - _SHOWN} more' if len(seeds) > _SHOWN else ''}"
         ),
     )

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from polygraph.errors import BadInput
+from polygraph.text.prose import count_noun
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -112,7 +113,7 @@ def parse_tokens(text: str, source: str) -> Tokens:
             raise BadInput(f"{source}, line {n}: after sha256: come 64 hexadecimal digits")
         if not hashed and len(secret) < MIN_TOKEN:
             raise BadInput(
-                f"{source}, line {n}: the token has {len(secret)} characters; give at least {MIN_TOKEN}"
+                f"{source}, line {n}: the token has {count_noun(len(secret), 'character')}; give at least {MIN_TOKEN}"
             )
         digest = bytes.fromhex(hashed[1]) if hashed else _digest(secret)
         accepted.append((digest, Principal(name, next(s for s in SCOPES if s == scope))))
@@ -128,7 +129,8 @@ def read_tokens(file: Path) -> Tokens:
     try:
         found = parse_tokens(file.read_text(encoding="utf-8"), str(file))
     except (OSError, UnicodeError) as error:
-        raise BadInput(f"the tokens in {file} cannot be read: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"the tokens in {file} cannot be read: {reason}") from error
     if not len(found):
         raise BadInput(f"{file} holds no token. Make a line with: polygraph token NAME --scope read")
     return found

@@ -14,11 +14,16 @@ from urllib.parse import quote
 
 from anyio import from_thread
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import (
+    ResourceError,
+    ResourceNotFoundError,
+    ToolError,
+    UnexpectedToolError,
+)
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import Resource, ToolAnnotations
-from pydantic import BaseModel, Field
+from mcp_types import CallToolResult, InputRequiredResult, Resource, ToolAnnotations
+from pydantic import BaseModel, Field, ValidationError
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
@@ -40,7 +45,7 @@ from polygraph.server.mcp.results import (
     Neighbourhood,
     SearchResult,
 )
-from polygraph.server.problems import Problem
+from polygraph.server.problems import Problem, refused
 from polygraph.server.served_indexes import PinnedIndex, ServedIndex
 from polygraph.server.state import ServerState
 from polygraph.server.uploads.folder import UploadFolder
@@ -113,6 +118,25 @@ class McpServer(MCPServer[Any]):
             self._document_resource
         )
         self.resource("polygraph://{index}/reports/{id}", name="report", security=keys)(self._report_resource)
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool. An argument that it does not take, or not with this value, is named with what is allowed."""
+        for tool in await self.list_tools():
+            known = tool.input_schema["properties"]
+            unknown = sorted(set(arguments) - set(known)) if tool.name == name else ()
+            if unknown:
+                raise ToolError(f"{name} has no argument {unknown[0][:100]!r}. It has: {', '.join(known)}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                problems = error.__cause__.errors()
+                raise ToolError(f"{name}: {'; '.join(map(refused, problems))}") from error
+            raise
 
     # --- tools --------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.schemas import object_schema
 from polygraph.tasks.parsing.short_replies import field_line
+from polygraph.text.prose import count_noun
 from polygraph.text.words import phrases, stem, words
 
 OPERATORS = frozenset({"retrieve", "filter", "sort", "count", "sum", "compare", "math", "deduce", "output"})
@@ -208,7 +209,7 @@ def parse_plan(text: str, *, max_steps: int = MAX_STEPS) -> Plan:
         else:
             dropped.append(f"step {n}: {operator or 'no operator'}")
     if len(items) > max_steps:
-        dropped.append(f"{len(items) - max_steps} steps beyond {max_steps}")
+        dropped.append(f"{count_noun(len(items) - max_steps, 'step')} beyond {max_steps}")
     if not any(step.operator == "retrieve" for step in steps):
         raise UnusableReply("the plan has no step with the operator retrieve", text)
     defined: set[str] = set()

@@ -21,6 +21,7 @@ from polygraph.indexing.exchange.importers.source_graph import (
     SourceUnit,
 )
 from polygraph.records import Document
+from polygraph.text.prose import count_noun
 
 MAX_OVERLAP = 4_000
 """Characters that a unit may repeat of the one before."""
@@ -111,12 +112,12 @@ def align(graph: SourceGraph, references: dict[str, UnitReferences]) -> Iterator
     )
     if loose:
         graph.notes.append(
-            f"{len(loose)} documents were joined from their text units, because their texts are missing"
+            f"{count_noun(len(loose), 'document')} joined from text units, because the text itself is missing"
         )
     if n := sum(not unit.documents for unit in alone):
         graph.notes.append(
-            f"{n} text units name no document, so each is a document of its own; what neighbours share stands in "
-            "both"
+            f"{count_noun(n, 'text unit')} without a document, so each is a document of its own; what neighbours "
+            "share stands in both"
         )
     taken: dict[str, int] = {}
     for layout in sorted(found, key=lambda each: each.document.id):
@@ -243,13 +244,13 @@ def _stand_ins(graph: SourceGraph, missing: dict[str, UnitReferences]) -> Iterat
         yield _stand_in(graph, unit, title, [(unit, text)])
     if n_missing:
         graph.notes.append(
-            f"{n_missing} named text units are missing. Documents with the names and descriptions "
+            f"{count_noun(n_missing, 'named text unit')} missing. Documents with the names and descriptions "
             "that refer to them stand in for them: answers cite those, not the words of the sources"
         )
     if block:
         graph.notes.append(
-            f"{len(block)} groups of entities and relations name no text unit. They stand in the document {NO_UNIT!r}, "
-            "with the words of the graph"
+            f"{count_noun(len(block), 'group')} of entities and relations without a text unit, now in the document "
+            f"{NO_UNIT!r} with the words of the graph"
         )
         yield _stand_in(graph, NO_UNIT, "What names no text unit", block)
 

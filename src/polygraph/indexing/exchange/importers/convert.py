@@ -29,6 +29,7 @@ from polygraph.records import Chunk, Document, Extraction, Span, Window, digest
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 from polygraph.text.passage import short_fields
+from polygraph.text.prose import count_noun
 from polygraph.text.words import content_stems
 
 NOT_IMPORTED = "not imported: "
@@ -242,7 +243,11 @@ class _WindowRows:
             ),
         )
         entities, relations = llm.to_rows(parsed, self.window)
-        problem = f"{NOT_IMPORTED}{len(self.lost)} records that could not be used" if self.lost else ""
+        problem = (
+            f"{NOT_IMPORTED}{count_noun(len(self.lost), 'record')} that could not be used"
+            if self.lost
+            else ""
+        )
         return Extraction(
             window=self.window.id,
             entities=entities,

@@ -11,6 +11,7 @@ from polygraph.errors import BadInput
 from polygraph.indexing.exchange.importers.documents import add_document
 from polygraph.indexing.exchange.importers.safe_read import find_file, parquet_columns, read_parquet
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
+from polygraph.text.prose import count_noun
 
 _TABLES = ("documents", "text_units", "entities", "relationships", "covariates", "community_reports")
 
@@ -65,7 +66,7 @@ def read_msgraphrag(folder: Path) -> SourceGraph:
         if table in tables:
             graph.counts[what] = sum(1 for _ in read_parquet(tables[table], ("id",)))
     if n := graph.counts.get("claims"):
-        graph.notes.append(f"{n} claims were not taken over: an index keeps no claims")
+        graph.notes.append(f"{count_noun(n, 'claim')} left out: an index keeps no claims")
     return graph
 
 

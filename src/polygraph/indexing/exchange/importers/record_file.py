@@ -9,6 +9,7 @@ from polygraph.errors import BadInput
 from polygraph.indexing.exchange.exporters.folder import MANIFEST
 from polygraph.indexing.exchange.exporters.records import Row
 from polygraph.indexing.exchange.importers.schema import SHAPES, find_fault, shorten
+from polygraph.text.prose import count_noun
 
 MAX_LINE_BYTES = 400_000_000
 """Longest line: twice the largest file that is loaded, since a line feed takes two characters in JSON."""
@@ -84,12 +85,16 @@ class RecordFile:
         if not data:
             self._ended = True
             if self._n - 1 != self._n_lines:
-                self.reject(f"the file ends after {self._n - 1} lines, and {MANIFEST} says {self._n_lines}")
+                self.reject(
+                    f"the file ends after {count_noun(self._n - 1, 'line')}, and {MANIFEST} says {self._n_lines}"
+                )
             return None
         if len(data) > MAX_LINE_BYTES:
             self.reject(f"the line is longer than {MAX_LINE_BYTES:,} bytes")
         if self._n > self._n_lines:
-            self.reject(f"{MANIFEST} says that the file has {self._n_lines} lines, and there are more")
+            self.reject(
+                f"{MANIFEST} says that the file has {count_noun(self._n_lines, 'line')}, and there are more"
+            )
         row = self._parse(data)
         if problem := find_fault(row, self._shape):
             self.reject(problem)

@@ -176,7 +176,7 @@ class SourceGraph:
     def import_notes(self) -> list[str]:
         """Return the notes, and a line for each kind of loss."""
         lines = [
-            f"{'changed' if loss.changed else 'left out'}: {loss.n} {what} (first: {loss.first})"
+            f"{'changed' if loss.changed else 'left out'}: {what} ({loss.n:,}; first: {loss.first})"
             for what, loss in self.losses.items()
         ]
         return [*self.notes, *lines]

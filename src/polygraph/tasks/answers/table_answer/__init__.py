@@ -22,6 +22,7 @@ from polygraph.tasks.answers.table_answer.reading import may_answer, read_questi
 from polygraph.tasks.answers.table_answer.shown import Result
 from polygraph.tasks.answers.table_answer.view import TableView
 from polygraph.tasks.answers.table_answer.words import SYNONYMS, TOKEN
+from polygraph.text.prose import count_noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ def answer_from_tables(question: str, tables: Sequence[NamedTable]) -> TableAnsw
         return None
     named, result = found[0]
     how = f"{result.how[0].upper()}{result.how[1:]}"
-    share = f"{result.n_matching} of {len(named.table.rows)} rows"
+    share = f"{result.n_matching:,} of {count_noun(len(named.table.rows), 'row')}"
     text = f"{result.answer}. ({how}; {share} of “{_name_of(named)}”.)"
     return TableAnswer(
         text=text, document=named.document, spans=tuple(named.table.spans[n] for n in result.rows)

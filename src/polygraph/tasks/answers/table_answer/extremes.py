@@ -14,7 +14,7 @@ from polygraph.tasks.answers.table_answer.shown import (
 )
 from polygraph.tasks.answers.table_answer.view import TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import OF_TIME
-from polygraph.text.prose import join_list
+from polygraph.text.prose import count_noun, join_list
 
 _OF_AGE = OF_TIME | {"oldest", "youngest"}
 """Operators that ask for the only years of a table, if they do not say of which column."""
@@ -67,7 +67,7 @@ def extreme(
     text = filter_text(table, chosen)
     kinds = ("latest", "earliest") if is_time else ("largest", "smallest")
     kind = kinds[0] if largest else kinds[1]
-    how = f"{kind} {column.name} of {len(known)} rows" + (f" with {text}" if text else "")
+    how = f"{kind} {column.name} of {count_noun(len(known), 'row')}" + (f" with {text}" if text else "")
     used = [c for c, _ in chosen.values]
     shown = [
         described(

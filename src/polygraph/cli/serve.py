@@ -42,7 +42,8 @@ def serve(
         ),
     ] = None,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Take questions only: no documents, no decisions.")
+        bool,
+        typer.Option("--read-only", help="Answer questions only; change neither documents nor entities."),
     ] = False,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page beside the API.")] = True,
     studies: Annotated[

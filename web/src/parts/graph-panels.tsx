@@ -134,7 +134,7 @@ export function CommunityPanel({ index, community, children_ }: { index: IndexSu
           <ul class="plain-list">
             {(report.data?.findings ?? []).map((each, i) => (
               <li key={i}>
-                <b>{each.summary}</b>
+                <b>{each.summary}</b>{" "}
                 {each.explanation && each.explanation !== each.summary && <div class="prose"><Markdown text={each.explanation} top={5} /></div>}
                 {(each.evidence ?? []).map((place, j) => (
                   <button key={j} type="button" class="link id" onClick={() => openDocument(place.document, place.start, place.end)}>{place.document} </button>

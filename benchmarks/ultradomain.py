@@ -234,7 +234,7 @@ def main() -> None:
             _points(wide.equal) if pair.length.inside else "not measured",
         ]
         print(f"| {a} – {b} | {' | '.join(cells)} |")
-    print("\n| system | words | strength [95 %] | rank |\n|---|---|---|---|")
+    print("\n| system | words | strength [95%] | rank |\n|---|---|---|---|")
     words = {m.method: m.words for m in found.methods}
     for s in found.ranking:
         rank = str(s.rank_low) if s.rank_low == s.rank_high else f"{s.rank_low} to {s.rank_high}"

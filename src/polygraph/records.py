@@ -47,10 +47,10 @@ class Table:
     title: str
     """Its caption, the name of its sheet, or the heading above it; empty if there is none."""
     columns: tuple[str, ...]
-    """Distinct names; of a header of several rows, the names below each other joined by spaces."""
+    """Distinct names; if the header has several rows, the names in a column are joined by spaces."""
     rows: tuple[tuple[str, ...], ...]
-    """Cells as written, as many as there are columns; empty ones are empty. A cell that spans several rows or columns
-    stands in each."""
+    """Cells as written, as many as there are columns; an empty cell is an empty text. A cell that spans several rows or
+    columns is repeated in each."""
     spans: tuple[tuple[int, int], ...]
     """Start and end of each row in the text of the document, where it reads ``column: value; column: value.``"""
 
@@ -382,12 +382,15 @@ class Usage:
     calls: int = 0
     """Calls that were sent to a language model, including repairs and retries."""
     prompt_tokens: int = 0
+    """Tokens that these calls read."""
     completion_tokens: int = 0
+    """Tokens that they wrote."""
     cached_calls: int = 0
     """Calls that were answered from `calls.sqlite`, at no cost."""
     cached_tokens: int = 0
     """Tokens of the cached calls, input and output; they count when the costs of methods are compared."""
     seconds: float = 0.0
+    """Elapsed time."""
     cost: float | None = 0.0
     """In US dollars; None if a price is not known."""
 
@@ -493,19 +496,24 @@ class Citation:
     n: int
     """Number in the text of the answer: that of the evidence, from 1. Several passages may have the same number."""
     document: str
+    """Id of the document."""
     chunk: str
+    """Id of the chunk that the quote is in."""
     start: int
+    """Offset of the quote in the text of the document, in characters."""
     end: int
+    """Offset of its end, excluded."""
     quote: str
     """``document.text[start:end]``."""
     title: str = ""
+    """Title of the document."""
     at: tuple[int, ...] = ()
     """Offsets in the answer's text of the marks ``[n]`` that refer to it; empty if they cannot be told apart."""
     also: tuple[str, ...] = ()
     """Ids of other documents that contain the same passage."""
     place: str = ""
-    """Where the quote stands in its document, for readers: the row of a table, or page and section, or else the number
-    of its passage; empty in a document of one passage without headings."""
+    """Where the quote is in its document, for readers: the row of a table, or page and section, or else the number of
+    its passage; empty in a document of one passage without headings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -522,7 +530,8 @@ class Answer:
     retrieval: Retrieval
     usage: Usage
     extractive: bool = False
-    """True if no language model wrote it: the text consists of sentences of the documents."""
+    """True if no language model wrote it: the text consists of sentences from the documents, or is computed from one of
+    their tables."""
     notes: tuple[str, ...] = ()
     """Remarks for readers, such as citations that were removed because they did not resolve."""
     nearest: tuple[Citation, ...] = ()

@@ -597,7 +597,7 @@ def test_retrying_an_index_without_a_model_says_so(no_parser, tmp_path):
     put(tmp_path / "papers", POOL)
     with opened(tmp_path / "index") as index:
         index.add(tmp_path / "papers")
-        with pytest.raises(BadInput, match=r"nothing of the graph .* was read by the chat model"):
+        with pytest.raises(BadInput, match=r"no part of the graph .* was extracted with the chat model"):
             index.retry()
         index.remove("log.txt")
         assert index.refresh().built == {}

@@ -175,7 +175,8 @@ def test_every_setting_is_documented_with_its_environment_name_and_default():
         assert f"`POLYGRAPH_{name.upper()}`" in environment or name == "prices"
         if name in OPENAI_VARIABLES:
             assert f"`{OPENAI_VARIABLES[name]}`" in environment
-        assert meaning.endswith((".", ")", "`")), name
+        # One wording in the documentation and in `polygraph config --explain`.
+        assert re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", meaning) == field.description
     assert SECRET in [row[0] for row in rows]
 
 

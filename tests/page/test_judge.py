@@ -72,7 +72,7 @@ def test_a_comparison_is_judged_and_its_study_opened(
     expect(pair.locator("tbody tr")).to_have_count(4)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert not serious_findings(page)
-    page.get_by_role("link", name="see what they show together").click()
+    page.get_by_role("link", name="see its report").click()
     expect(page.get_by_role("heading", name="Recommendation")).to_be_visible()
     page.go_back()
     expect(page.locator("details.pair")).to_have_count(1)
@@ -94,7 +94,7 @@ def test_without_a_model_the_answers_go_into_the_study_for_people(open_page):
     page = open_page("#/town/compare?m=bm25&m=naive")
     compared(page)
     page.get_by_role("button", name="Judge this").click()
-    expect(page.get_by_role("group", name="What judging takes")).to_contain_text("nobody judges now")
-    page.get_by_role("button", name="Put into the study").click()
+    expect(page.get_by_role("group", name="What judging takes")).to_contain_text("nothing is judged now")
+    page.get_by_role("button", name="Add to the study").click()
     expect(page.get_by_role("heading", name="In the study, not judged yet")).to_be_visible(timeout=60_000)
     expect(page.locator(".judge")).to_contain_text("polygraph eval sheet")

@@ -304,10 +304,10 @@ def test_text_runs_in_the_direction_of_its_script(open_page):
 @pytest.mark.parametrize(
     ("total", "words"),
     [
-        ({"calls": {"low": 1, "high": 3}}, "1 to 3 calls of the model, price unknown"),
+        ({"calls": {"low": 1, "high": 3}}, "1 to 3 model calls, price unknown"),
         (
             {"calls": {"low": 1, "high": 1}, "cost": {"low": 0.5, "high": 2}},
-            "1 call of the model, $0.50 to $2.00",
+            "1 model call, $0.50 to $2.00",
         ),
     ],
 )

@@ -157,7 +157,7 @@ def test_errors_are_the_sentences_of_the_command_line(server):
     )
     assert "no entity is named 'Nobody'" in failure(server.url, "graph_neighbours", {"entity": "Nobody"})
     assert "nosuch" in failure(server.url, "ask", {"question": QUESTION, "method": "nosuch"})
-    assert "not kept any more" in failure(server.url, "explain", {"answer": "0" * 16})
+    assert "no longer kept" in failure(server.url, "explain", {"answer": "0" * 16})
 
 
 def test_a_wrong_argument_is_named_with_what_is_allowed(server):
@@ -193,7 +193,7 @@ def test_an_answer_is_explained_to_nobody_else(server):
         return (await client.call_tool("ask", {"question": QUESTION})).structured_content["id"]
 
     answer = over_http(server.url, ask)
-    assert "not kept any more" in failure(server.url, "explain", {"answer": answer}, token=WRITE)
+    assert "no longer kept" in failure(server.url, "explain", {"answer": answer}, token=WRITE)
 
 
 def test_only_a_token_that_may_write_removes_a_document(tmp_path):

@@ -105,10 +105,10 @@ export function App() {
       </header>
       {connection === "gone" && (
         <p class="banner" role="alert">
-          The server does not answer. Start it again with <code>polygraph serve</code>; this page goes on by itself.
+          The server does not answer. Start it again with <code>polygraph serve</code>; this page will reconnect by itself.
         </p>
       )}
-      {index?.stale && <p class="banner soft" role="status">This index is being built, or its building was interrupted. Methods whose layers are ready answer; <code>polygraph index</code> finishes the others.</p>}
+      {index?.stale && <p class="banner soft" role="status">This index is being built, or a build was interrupted. Methods whose layers are ready can answer; <code>polygraph index</code> builds the rest.</p>}
       <main id="main" tabIndex={-1}>
         {index ? (
           <View index={index} onChanged={found.again} />
@@ -156,7 +156,7 @@ function TokenForm({ onDone }: { onDone: () => void }) {
     <main class="token">
       <h1>Polygraph</h1>
       <p>
-        This page needs a token: yours, or the one that <code>polygraph serve</code> printed at its start. Open the
+        This page needs a token: your own, or the one that <code>polygraph serve</code> printed when it started. Open the
         address that it printed, or paste the token here.
       </p>
       <form

@@ -179,7 +179,7 @@ def explain(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show why a method finds its evidence. Prints seeds, scores, and what was truncated to fit the token budget."""
+    """Show what a method finds, and why. Prints seeds, scores, and what was truncated to fit the token budget."""
     from polygraph.cli.render import answer as show
     from polygraph.cli.render import explanation as explained
     from polygraph.workspace.json_views import retrieval_json

@@ -23,7 +23,7 @@ def copy(
     replace: Annotated[bool, typer.Option("--replace", help="Replace the index that is at TO.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Copy an index to another folder or database. Replies and ledger are copied too."""
+    """Copy an index to another folder or database. Stored replies and the ledger are copied too."""
     from dataclasses import asdict
 
     from polygraph.cli.progress import Bars

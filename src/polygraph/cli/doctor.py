@@ -100,7 +100,7 @@ def _chat(settings: Settings) -> Check:
         return Check(
             "chat model",
             None,
-            "none: answers are sentences of the documents",
+            "none: answers are sentences from the documents",
             "set OPENAI_API_KEY, or OPENAI_BASE_URL and POLYGRAPH_CHAT_MODEL",
         )
     try:

@@ -37,7 +37,7 @@ def entities(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List entities, see why names are one, and correct it. Without a command, lists the most mentioned."""
+    """List entities, explain merges, and correct them. Without a command, lists the most mentioned."""
     if context.invoked_subcommand is None:
         list_(index=index, limit=_LISTED if limit is None else limit, as_json=as_json)
     elif index is not None or limit is not None or as_json:
@@ -88,7 +88,7 @@ def why(
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show why names were merged into an entity or kept apart. Names the rule and the evidence of each."""
+    """Show why names were merged into an entity or kept apart. Gives the rule and the evidence for each."""
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
@@ -117,7 +117,7 @@ def merge(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Make two entities one. No chat model is called, and every later build follows it."""
+    """Merge two entities. No chat model is called, and every later build follows the decision."""
     _change(index, lambda opened, more: opened.entities.merge(a, b, wait_s=wait, **more), as_json)
 
 
@@ -138,7 +138,7 @@ def split(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Make one entity two or more. Divides it by another name of it, by document or by type."""
+    """Split an entity by one of its names, by document or by type."""
 
     def change(opened: "Index", more: dict[str, Any]) -> "EntityChange":
         return opened.entities.split(name, other, by=by, wait_s=wait, **more)  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def rename(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Give an entity another name; the former one becomes an alias."""
+    """Rename an entity. Its old name becomes an alias."""
     _change(index, lambda opened, more: opened.entities.rename(old, new, wait_s=wait, **more), as_json)
 
 
@@ -168,7 +168,7 @@ def undo(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Undo a decision about entities. One that it replaced is in force again."""
+    """Undo a decision about entities. A decision that it had replaced is in force again."""
     _change(
         index, lambda opened, more: opened.entities.undo(number, wait_s=wait, **more), as_json, "undone: "
     )
@@ -194,7 +194,7 @@ def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
 @entities_app.command()
 def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOption = False) -> None:
-    """List extracted relations that are not in the graph. Gives the reason of each, and what can be done."""
+    """List extracted relations that are not in the graph. Gives the reason for each, and what can be done."""
     from polygraph.cli.render import answer as show
 
     with open_without_models(index) as opened:

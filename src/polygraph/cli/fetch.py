@@ -46,7 +46,7 @@ def fetch(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch pages and sitemaps into a folder to index. A later run asks only for what has changed."""
+    """Fetch pages and sitemaps into a folder to index. A later run fetches only what has changed."""
     from polygraph.cli.progress import Bars
     from polygraph.cli.render import answer as show
     from polygraph.fetching import FetchLimits, fetch_pages

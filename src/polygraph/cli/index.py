@@ -70,7 +70,7 @@ def index(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Index documents. Run again to update what has changed; nothing is repeated."""
+    """Index documents. Run it again to update what has changed; nothing is repeated."""
     from polygraph.ingest import find_files, select
 
     chosen = extractor_of(extractor)
@@ -190,7 +190,7 @@ def refresh(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Rewrite with the model what removals have withdrawn. Only changed inputs are paid for."""
+    """Have the model rewrite what removals have withdrawn. Only changed inputs are paid for."""
     opened = open_index(index, change=True, **caps(max_cost, max_spend_tokens, batch))
     _change(opened, partial(opened.refresh, wait_s=wait), as_json)
 
@@ -204,7 +204,7 @@ def retry(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Read again, with the model, what failed or was read in part. See `status --failed`."""
+    """Retry what the model failed to read, or read only in part. See `status --failed`."""
     opened = open_index(index, change=True, **caps(max_cost, max_spend_tokens, batch))
     _change(opened, partial(opened.retry, wait_s=wait), as_json)
 

@@ -85,7 +85,7 @@ def reproduce(
     max_spend_tokens: SpendOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a published table on your copy of its data. Prints our numbers beside the published ones."""
+    """Reproduce a published table on your copy of its data. Prints our numbers beside the published ones."""
     from polygraph.config import load_settings
     from polygraph.evaluate.extra import require_eval_extra
     from polygraph.evaluate.metrics.semantic_similarity import require_bert_score

@@ -42,7 +42,8 @@ def serve(
         ),
     ] = None,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Take questions only: no documents, no decisions.")
+        bool,
+        typer.Option("--read-only", help="Answer questions only; change neither documents nor entities."),
     ] = False,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page beside the API.")] = True,
     studies: Annotated[
@@ -172,7 +173,7 @@ def _tokens(file: Path | None, settings: "ServerSettings") -> "tuple[Tokens, str
             return found, ""
     if settings.host not in LOOPBACK:
         raise BadInput(
-            f"--host {settings.host} lets other machines in, which needs tokens of your own. Make one with "
+            f"--host {settings.host} lets other machines connect, which requires tokens of your own. Make one with "
             "polygraph token NAME >> tokens.txt, and serve with: --tokens tokens.txt"
         )
     made = new_token()

@@ -97,7 +97,7 @@ def batch(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the batch files that wait for replies. After a failed batch, let their requests be written again."""
+    """List the batch files that wait for replies. After a failed batch, have their requests written again."""
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
@@ -241,7 +241,14 @@ def demo(
             metavar="PATH", help="Your own folder; default: the sample collection of the package."
         ),
     ] = None,
-    index: IndexOption = None,
+    index: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--index",
+            metavar="DIR",
+            help="Folder of the index; default: ./polygraph-demo.index for the sample, else ./polygraph.index.",
+        ),
+    ] = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,

@@ -59,22 +59,28 @@ class Settings(BaseModel):
         description="Folder of the index, or the URL of one in PostgreSQL or of a published one.",
     )
     cache: Path | None = Field(
-        None, description="Folder of local copies of indexes elsewhere; empty: the cache folder of the user."
+        None,
+        description=(
+            "Folder of local copies of remote indexes; empty: the cache folder of the user, such as "
+            "`~/.cache/polygraph`."
+        ),
     )
     cache_gb: float = Field(
         20.0,
         gt=0,
-        description="Size of these copies above which those that nobody reads are deleted, in gigabytes.",
+        description="Total size of these copies, in gigabytes, above which those that nobody reads are deleted.",
     )
     follow_s: float = Field(
-        30.0, ge=0, description="Seconds between two looks for a new version of a published index; 0: none."
+        30.0, ge=0, description="Seconds between checks for a new version of a published index; 0: never."
     )
 
     chat_model: str = Field(
         "",
-        description="Model at the endpoint for extraction and answers; `gguf:PATH`, `gguf:qwen2.5-coder-1.5b` or "
-        "`gguf:smollm2-135m` for a local file; empty: the endpoint's only model, or gpt-4o-mini with an OpenAI key, "
-        "or none.",
+        description=(
+            "Model at the endpoint for extraction and answers. `gguf:PATH`, `gguf:qwen2.5-coder-1.5b` or "
+            "`gguf:smollm2-135m` for a local file. Empty: the endpoint's only model, or gpt-4o-mini with "
+            "an OpenAI key and no base URL, or none."
+        ),
     )
     adapter: Path | None = Field(
         None,
@@ -82,119 +88,193 @@ class Settings(BaseModel):
     )
     reader_form: Literal["", "raft", "graft"] = Field(
         "",
-        description="Form of the answers that the chat model was tuned for, `raft` or `graft`; empty: that of the "
-        "adapter, if there is one.",
+        description=(
+            "Form of the answers that the chat model was tuned for, `raft` or `graft`; empty: that of the "
+            "adapter, if there is one."
+        ),
     )
     confirm_time_limit_s: float = Field(
         60.0,
         ge=0,
-        description="Seconds that a `gguf:` model has to confirm or correct the answer that rules found; when they are "
-        "over, that answer is given. 0: the model answers by itself, from all the evidence.",
+        description=(
+            "Seconds that a `gguf:` model has to confirm or correct the answer that rules found; after "
+            "that, the answer of the rules is given. 0: the model answers by itself, from all the "
+            "evidence."
+        ),
     )
     citation_check: CitationCheck = Field(
         "rules",
-        description="What decides whether a citation stays in an answer of the chat model: `rules`, or `model`: the "
-        "chat model, in one more call for each answer.",
+        description=(
+            "What decides whether a citation stays in an answer of the chat model: `rules`, or `model`: "
+            "the chat model, in one more call for each answer."
+        ),
     )
-    base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
-    api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")
-    timeout_s: float = Field(120.0, gt=0, description="Seconds without data after which a call fails.")
+    base_url: str = Field(
+        "", description="An OpenAI-compatible endpoint, such as `http://localhost:11434/v1`."
+    )
+    api_key: str = Field("", description="Key for the endpoint. Keep it in the environment, not in a file.")
+    timeout_s: float = Field(
+        120.0, gt=0, description="Seconds without data after which a call fails and is retried."
+    )
     call_deadline_s: float = Field(
-        600.0, gt=0, description="Seconds after which an attempt ends even if data still arrives."
+        600.0,
+        gt=0,
+        description=(
+            "Seconds after which an attempt ends and is retried even if data still arrives. Raise it for "
+            "a model that writes for more than ten minutes."
+        ),
     )
     concurrency: int = Field(
         8,
         ge=1,
         le=1024,
-        description="Concurrent model calls and questions; without an endpoint 1 unless set.",
+        description="Maximum number of concurrent model calls and questions; without an endpoint, 1 unless set.",
     )
     retries: int = Field(6, ge=0, le=100, description="Further attempts after a failed call.")
     max_wait_s: float = Field(
-        900.0, ge=0, description="Maximum total wait of a call between its attempts, in seconds."
+        900.0,
+        ge=0,
+        description=(
+            "Maximum total wait of a call between its attempts, in seconds. If a further wait would "
+            "exceed it, for instance because of `Retry-After`, the command ends."
+        ),
     )
 
     embedder: str = Field(
         "auto",
-        description="Embedder of chunks and questions: `bge-small`, `wordllama`, `hash`, `endpoint:MODEL`, or "
-        "`auto` (the best that is installed).",
+        description=(
+            "Embedder of chunks and questions: `bge-small`, `wordllama`, `hash`, `endpoint:MODEL`, or "
+            "`auto`: the best that is installed."
+        ),
     )
     name_embedder: str = Field(
         "auto",
-        description="Embedder of entities and relations (many, short): as `embedder`; `auto` is `wordllama` "
-        "with local models, else the same as `embedder`.",
+        description=(
+            "Embedder of entities and relations, which are many and short; values as for `embedder`. "
+            "`auto` is `wordllama` with `bge-small`, else the same as `embedder`."
+        ),
     )
     reranker: Literal["auto", "none", "minilm"] = Field(
-        "auto", description="Cross-encoder for answers and reranking."
+        "auto",
+        description=(
+            "Cross-encoder that chooses the sentences of extractive answers and reorders passages: "
+            "`minilm`, `none`, or `auto`: if it is installed."
+        ),
     )
     offline: bool = Field(False, description="Use no endpoint even if a key or base URL is set.")
 
     profile: ProfileName = Field(
         "",
-        description="Settings of an index as in the paper or program of a method, where not set otherwise.",
+        description="Index settings of a method's paper or program, unless set otherwise.",
     )
     chunk_tokens: int = Field(
-        300, ge=16, le=8192, description="Largest retrieval chunk, in the embedder's tokens."
+        300,
+        ge=16,
+        le=8192,
+        description="Maximum size of a chunk, in tokens of the embedder; never above its limit.",
     )
     overlap_tokens: int = Field(
-        0, ge=0, le=4096, description="Tokens that neighbouring chunks share, in whole sentences."
+        0,
+        ge=0,
+        le=4096,
+        description=(
+            "Tokens that neighbouring chunks share: whole sentences, and at most half a chunk. Windows "
+            "share as much."
+        ),
     )
     window_tokens: int = Field(
-        1200, ge=16, le=100_000, description="Largest extraction window, in the same tokens."
+        1200,
+        ge=16,
+        le=100_000,
+        description=(
+            "Maximum size of an extraction window (adjacent chunks that are read together), in the same "
+            "tokens."
+        ),
     )
-    language: str = Field("en", description="ISO 639-1 code for sentence boundaries.")
+    language: str = Field(
+        "en",
+        description=(
+            "ISO 639-1 code of the language for sentence boundaries, and of documents too short to detect it."
+        ),
+    )
 
     extractor: Literal["auto", "nlp", "fast", "llm"] = Field(
         "auto",
-        description="`nlp`: a parser; `fast`: co-occurring noun phrases; `llm`: the chat model; `auto`: `llm` "
-        "if there is one, else `nlp`.",
+        description=(
+            "`nlp`: with a parser; `fast`: co-occurring noun phrases; `llm`: with the chat model; `auto`: "
+            "as the index was built, else `llm` if there is a chat model, else `nlp`."
+        ),
     )
     entity_types: tuple[str, ...] = Field(
-        (), description="Entity types for extraction with a model; empty: the model chooses."
+        (),
+        description="Entity types for extraction with a model, separated by commas; none: the model chooses.",
     )
-    gleaning: Literal["none", "base", "trial"] = Field("none", description="Further passes over each window.")
+    gleaning: Literal["none", "base", "trial"] = Field(
+        "none",
+        description=(
+            "Further passes over each window with a model. `base`: ask for what was missed; `trial`: "
+            "first ask whether anything was."
+        ),
+    )
     max_gleanings: int = Field(1, ge=1, le=10, description="Maximum number of further passes.")
     same_pairs: int = Field(
         500,
         ge=0,
         le=1_000_000,
-        description="Largest number of pairs of names that the rules leave in doubt and the chat model is asked "
-        "about; 0: none.",
+        description=(
+            "Maximum number of undecided pairs of names that the chat model is asked about; 0: none. The "
+            "lists in which it looks for further pairs hold at most six names per pair. Unless this is "
+            "set, it is asked only about a new index that it extracts."
+        ),
     )
     processes: int = Field(
-        0, ge=0, le=256, description="Worker processes for extraction without a model; 0: one per core."
+        0,
+        ge=0,
+        le=256,
+        description="Worker processes for extraction without a model; 0: one per core if there is enough text.",
     )
     approximate_rows: int = Field(
         200_000,
         ge=0,
-        description="Rows (passages, entities, relations...) from which on search by vectors is approximate, if faiss "
-        "is installed; 0: never.",
+        description=(
+            "Number of rows (passages, entities, relations...) from which vector search is approximate, "
+            "if the extra `ann` is installed; 0: never. It takes effect when a layer is written again."
+        ),
     )
     pgvector_rows: int = Field(
         50_000,
         ge=0,
-        description="Rows (passages, entities, relations...) from which on an index in PostgreSQL is searched by "
-        "pgvector, if the server has it, instead of in files that are fetched; 0: never.",
+        description=(
+            "Number of rows (passages, entities, relations...) from which an index in PostgreSQL is "
+            "searched by pgvector, if the server has it, instead of in fetched files; 0: never. It takes "
+            "effect when a layer is written again."
+        ),
     )
     community_size: int = Field(
-        10, ge=2, le=10_000, description="Largest community that is not split further."
+        10, ge=2, le=10_000, description="Number of entities above which a community is split further."
     )
     community_weight: Literal["strength", "mentions"] = Field(
         "strength",
-        description="Weight of a relation when communities are found: the strength that extraction gave it, or the "
-        "number of chunks that mention it.",
+        description=(
+            "Weight of a relation when communities are found: the `strength` that extraction gave it, or "
+            "`mentions`: the number of chunks that mention it."
+        ),
     )
     description_tokens: int = Field(
         400,
         ge=0,
         le=100_000,
-        description="If the descriptions of one entity or relation have more tokens than this together, one "
-        "description replaces them, written by the chat model or selected from them; 0: wherever there are several.",
+        description=(
+            "If the descriptions of one entity or relation have more tokens than this together, one "
+            "description replaces them: written by the chat model, or without one selected from them. 0: "
+            "wherever there are several."
+        ),
     )
     report_words: int = Field(
         500, ge=50, le=2_000, description="Length of community reports that a model is asked for, in words."
     )
 
-    method: str = Field("hybrid", description="Default method of `ask` and `chat`.")
+    method: str = Field("hybrid", description="Default method of `ask`, `chat` and `explain`.")
     max_cost: float | None = Field(None, ge=0, description="Hard cap on cost per command, in US dollars.")
     max_spend_tokens: int | None = Field(
         None, ge=1, description="Hard cap on model tokens per command, input and output."
@@ -204,16 +284,24 @@ class Settings(BaseModel):
     )
     batch_price: float = Field(0.5, ge=0, description="Price of a batch as a share of the regular price.")
     batch_tries: int = Field(
-        3, ge=1, description="Times that a request is written before an error counts as its result."
+        3, ge=1, description="Number of times a request is written before an error counts as its result."
     )
     batch_requests: int = Field(50_000, ge=1, description="Maximum requests per batch file.")
     batch_mb: int = Field(200, ge=1, description="Maximum size of a batch file, in megabytes.")
     durability: Literal["normal", "full"] = Field(
-        "normal", description="`full` also survives a loss of power, but is slower."
+        "normal",
+        description=(
+            "`normal` survives the end of the process at any moment; `full` also survives a loss of "
+            "power, but is slower."
+        ),
     )
     prices: dict[str, PriceSetting] = Field(
         default_factory=dict,
-        description="Prices of further models in US dollars per million tokens; as JSON in the environment.",
+        description=(
+            "Prices of further models, or newer prices, in US dollars per million tokens: a table in the "
+            'file, or `{"qwen2.5-14b-instruct": {"input": 0.10, "output": 0.30}}` in the environment, '
+            "which replaces the whole table."
+        ),
     )
 
     @field_validator("entity_types", mode="before")

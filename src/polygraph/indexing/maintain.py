@@ -185,8 +185,8 @@ class IndexWriter:
         manifest = self._manifest()
         if not manifest.reader.startswith("llm:"):
             raise BadInput(
-                f"nothing of the graph at {store.place} was read by the chat model ({manifest.extractor}), so "
-                "there is nothing to ask again"
+                f"no part of the graph at {store.place} was extracted with the chat model ({manifest.extractor}), so "
+                "there is nothing to retry"
             )
         manifest = with_report_writer(store.place, manifest, self.models)
         windows = [

@@ -147,7 +147,7 @@ async def _show_http(request: Request, error: Exception) -> JSONResponse:
         400: Problem(400, "bad-request", "the body is not JSON in UTF-8. See: GET /openapi.json"),
         404: Problem(404, "unknown-path", "there is nothing at this address. See: GET /openapi.json"),
         405: Problem(
-            405, "method-not-allowed", "this address does not take that method. See: GET /openapi.json"
+            405, "method-not-allowed", "this address does not support that method. See: GET /openapi.json"
         ),
     }
     problem = known.get(error.status_code, Problem(error.status_code, "bad-request", str(error.detail)[:200]))

@@ -110,7 +110,7 @@ class KeptAnswers:
         """Return a finished answer; raises as `log`, and 409 for one in work."""
         log = await self.log(id, principal, served)
         if log.answer is None:
-            raise Problem(409, "unfinished-answer", "this answer is not finished. Ask for it when it is")
+            raise Problem(409, "unfinished-answer", "this answer is not finished yet. Try again when it is")
         return log.answer
 
     def _drop(self) -> None:
@@ -127,7 +127,7 @@ class KeptAnswers:
 
 
 def _not_kept() -> Problem:
-    return Problem(404, "unknown-answer", "this answer is not kept any more. Ask the question again")
+    return Problem(404, "unknown-answer", "this answer is no longer kept. Ask the question again")
 
 
 class ServerState:

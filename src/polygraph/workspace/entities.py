@@ -167,7 +167,7 @@ class Entities:
     def rename(
         self, name: str, new: str, *, progress: Progress | None = None, wait_s: float = 0.0
     ) -> EntityChange:
-        """Give an entity another name; the former one becomes an alias.
+        """Rename an entity; its old name becomes an alias.
 
         Raises:
             BadInput: if another entity has the new name, or it is empty or too long.

@@ -343,7 +343,7 @@ class Index:
             return writer.remove(documents, forget=forget)
 
     def refresh(self, *, progress: Progress = no_progress, wait_s: float = 0.0) -> BuildReport:
-        """Rewrite with the model the texts that removals have deleted, and nothing else.
+        """Have the model rewrite the texts that removals have withdrawn, and nothing else.
 
         Args:
             progress: called after each item of each stage.
@@ -358,7 +358,7 @@ class Index:
             return writer.refresh()
 
     def retry(self, *, progress: Progress = no_progress, wait_s: float = 0.0) -> BuildReport:
-        """Read again, with the model, the windows that failed or whose replies were partly lost.
+        """Have the model read the windows again that failed or whose replies were partly lost.
 
         Args:
             progress: called after each item of each stage.
@@ -376,7 +376,7 @@ class Index:
 
     @property
     def entities(self) -> Entities:
-        """The entities: list and find them, see why names were merged, and correct it."""
+        """The entities: list and find them, explain merges, and correct them."""
         from polygraph.workspace.entities import Entities
 
         return Entities(self.folder, self._writer)

@@ -594,7 +594,7 @@ def test_ask_shows_text_sources_and_cost(call, built):
     shown = call("ask", QUESTION, "--index", built, "-m", "bm25").out
     assert "[1]" in shown
     assert "letter.txt\n" in shown
-    assert "bm25 · sentences of the documents, no model called" in shown
+    assert "bm25 · sentences from the documents, no model called" in shown
 
 
 def test_paths_lead_from_the_question_to_each_citation(call, whole):

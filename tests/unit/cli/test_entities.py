@@ -109,10 +109,10 @@ def test_decisions_are_made_listed_and_undone(run):
             0,
             0,
             [
-                "1 extracted relation joins two names of one entity, so it is no edge of the graph; nothing to do"
+                "1 extracted relation joins two names of one entity, so it is not an edge of the graph. This is"
             ],
         ),
-        (2, 1, 0, ["3 extracted relations join two names of one entity, so they are no edges of the graph"]),
+        (2, 1, 0, ["3 extracted relations join two names of one entity, so they are not edges of the graph"]),
         (1, 0, 2, ["1 extracted relation joins", "2 extracted relations could not be used; see why: "]),
     ],
 )

@@ -49,7 +49,7 @@ def test_our_statistics_find_no_difference_where_the_pooled_rate_is_over_one_hal
     pairs = {frozenset((p.a, p.b)): p for p in found.pairs}
     near = pairs[frozenset(("hi", "hi_naiveR"))]
     recorded = script.read(DATA, "hi_naiveR_hi")
-    assert recorded.wins == 111 + 11  # of 258: 47.3 %, so the other system has 52.7 %
+    assert recorded.wins == 111 + 11  # of 258: 47.3%, so the other system has 52.7%
     assert not near.differs
     assert sum(p.differs for p in found.pairs) == 5
     assert near.consistency.position_bias > 0.7

@@ -64,7 +64,7 @@ def test_the_same_sample_gets_the_same_scores_and_another_does_not():
 def test_the_single_order_protocol_prefers_a_method_to_itself_and_the_unbiased_one_does_not():
     found = [simulate_study(SimulatedStudy(n=100), JudgeBias(), seed, HOW) for seed in STUDIES]
     assert all(one.single_order_win_rate > 0.5 for one in found)
-    # With 5 % false alarms, 4 or more of 20 studies occur in 1.6 % of all sets of seeds.
+    # With 5% false alarms, 4 or more of 20 studies occur in 1.6% of all sets of seeds.
     assert sum(one.differs for one in found) <= 3
     assert abs(np.mean([one.relative for one in found])) < 0.05
 

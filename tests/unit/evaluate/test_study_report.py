@@ -131,7 +131,7 @@ def test_a_significant_difference_is_reported_with_direction_and_cost(made):
     assert pair.gap.mean == pytest.approx(0.6)
     assert pair.win_box.median == pytest.approx(0.8)
     assert "A is judged better than B" in pair.sentence
-    assert "9.0 times fewer tokens" in pair.sentence
+    assert "; B uses 9.0 times as many tokens" in pair.sentence
     assert made.findings.conclusions[0].startswith("The comparison shows a significant difference")
     assert made.findings.ranking[0].method == "A"
 
@@ -161,7 +161,7 @@ def test_correct_answers_refusals_and_the_oracle_are_counted(made):
     assert made.gold.figures()["A"]["accuracy"] == 1.0
     assert made.gold.figures()["B"]["accuracy"] == 0.5
     assert made.confusions == {("A", "B"): Confusion(both=20, a_only=20, b_only=0, neither=0)}
-    assert "would answer 100 %" in made.further_conclusions[0]
+    assert "would answer 100%" in made.further_conclusions[0]
     null = [
         Question(id="n", question="Who?", null=True),
         Question(id="m", question="What?", answers=("Mara",)),
@@ -202,13 +202,13 @@ def test_intervals_say_how_they_are_corrected_and_units_stand_in_every_form_of_t
     text = markdown_report(made)
     for part in (
         "its interval over questions and p are corrected for all pairs (Holm)",
-        "Points: mean difference of scores per aspect; its interval (95 %)",
+        "Points: mean difference of scores per aspect; its interval (95%)",
         "intervals and p are corrected for all pairs of a metric (Holm)",
         "seconds: median and 95th percentile",
     ):
         assert part in text, part
         assert part in page, part
-    assert "difference [95 %]" not in page + text
+    assert "difference [95%]" not in page + text
     assert (
         "Blue lines: interval over questions, which shows how other questions could differ, corrected" in page
     )
@@ -217,7 +217,7 @@ def test_intervals_say_how_they_are_corrected_and_units_stand_in_every_form_of_t
 def test_types_of_question_have_their_number_and_an_interval(page):
     assert ">node (20)<" in page
     [cells] = re.findall(r">node \(20\)</td>(.*?)</tr>", page)
-    assert re.search(r"\+60 % \[\+\d+, \+\d+\]", cells)
+    assert re.search(r"\+60% \[\+\d+, \+\d+\]", cells)
 
 
 def test_a_rate_of_zero_has_no_minus_in_the_heat_map():
@@ -294,7 +294,7 @@ def test_the_better_method_comes_first_with_a_positive_rate():
     (pair,) = summarise_study(asked, said, [], swapped).pairs
     assert pair.relative.mean == pytest.approx(-0.6)
     assert pair.sentence.startswith(
-        "B is judged better than A on 40 questions (relative win rate +60 %, 95 % interval +"
+        "B is judged better than A on 40 questions (relative win rate +60%, 95% interval +"
     )
 
 

@@ -35,6 +35,8 @@ def test_every_method_is_described_and_presets_share_the_description_of_their_me
     assert describe("naive:graft") is describe("naive")
     for name, about in CATALOGUE.items():
         assert all((about.summary, about.source, about.tokens, about.good, about.bad)), name
+    # Where methods are chosen, only the summary tells them apart.
+    assert len({about.summary for about in CATALOGUE.values()}) == len(CATALOGUE)
 
 
 def test_the_readme_groups_the_methods_as_the_catalogue_does():

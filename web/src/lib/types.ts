@@ -183,5 +183,7 @@ export interface EntityHit {
 
 export interface Study {
   name: string;
-  [key: string]: Json;
+  questions: number;
+  answers: number;
+  judgements: number;
 }

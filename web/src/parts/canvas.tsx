@@ -114,7 +114,7 @@ export function GraphCanvas(props: Props) {
         },
       });
     } catch {
-      setFailed("This browser cannot draw the graph: it has no WebGL. The lists beside it hold the same.");
+      setFailed("This browser cannot draw the graph: it has no WebGL. The lists beside it contain the same.");
       return;
     }
     sigma.current = made;
@@ -215,7 +215,7 @@ export function GraphCanvas(props: Props) {
         class="canvas"
         tabIndex={0}
         role="application"
-        aria-label={`${props.label}. Arrow keys move the view, plus and minus zoom; the list beside it holds the same.`}
+        aria-label={`${props.label}. Arrow keys move the view, plus and minus zoom; the list beside it contains the same.`}
         onKeyDown={(event) => {
           const camera = sigma.current?.getCamera();
           if (!camera) return;

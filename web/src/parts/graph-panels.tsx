@@ -62,7 +62,7 @@ export function Overview({ index, communities, color, answer, name }: {
       <>
         <h2>Behind an answer</h2>
         {answer === "missing" ? (
-          <p class="soft">This answer is no longer kept. Ask the question again to see its graph.</p>
+          <p class="soft">The server no longer keeps this answer. Ask the question again to see its graph.</p>
         ) : answer.entities.length ? (
           <>
             <p>{answer.question}</p>
@@ -76,7 +76,7 @@ export function Overview({ index, communities, color, answer, name }: {
             </ul>
           </>
         ) : (
-          <p class="soft">This answer rests on passages alone: its method used no entities.</p>
+          <p class="soft">The method used passages only, no entities.</p>
         )}
       </>
     );
@@ -86,7 +86,7 @@ export function Overview({ index, communities, color, answer, name }: {
       <h2>What {index.name} is about</h2>
       <p class="soft">
         {nouns(index.entities, "entity", "entities")}
-        {communities.length > 0 && ` in ${nouns(communities.length, "community", "communities")} that hang together`}. Choose one, or find an entity.
+        {communities.length > 0 && ` in ${nouns(communities.length, "community", "communities")}`}. Choose a community, or find an entity.
       </p>
       <h3>Communities, the largest first</h3>
       <ul class="plain-list">
@@ -134,7 +134,7 @@ export function CommunityPanel({ index, community, children_ }: { index: IndexSu
           <ul class="plain-list">
             {(report.data?.findings ?? []).map((each, i) => (
               <li key={i}>
-                <b>{each.summary}</b>
+                <b>{each.summary}</b>{" "}
                 {each.explanation && each.explanation !== each.summary && <div class="prose"><Markdown text={each.explanation} top={5} /></div>}
                 {(each.evidence ?? []).map((place, j) => (
                   <button key={j} type="button" class="link id" onClick={() => openDocument(place.document, place.start, place.end)}>{documentName(place.document)} </button>
@@ -217,7 +217,7 @@ export function EntityPanel({ index, id, grown, onGrow, onSplit }: {
             <li class="chip" key={each}>
               {each}
               {index.writable && (
-                <button type="button" class="quiet" aria-label={`${each} is somebody or something else`} title="not the same" onClick={() => onSplit(each)}>
+                <button type="button" class="quiet" aria-label={`${each} is a different entity`} title="not the same" onClick={() => onSplit(each)}>
                   <Icon name="close" />
                 </button>
               )}
@@ -356,7 +356,7 @@ export function PairPanel({ index, first, second, onDecide }: { index: IndexSumm
           <button type="button" disabled={busy} onClick={() => change({ e: first })}>Not the same</button>
         </p>
       ) : (
-        <p class="soft">You can read this index, but not change it, so nothing can be decided here.</p>
+        <p class="soft">This index is read-only, so entities cannot be merged here.</p>
       )}
     </>
   );

@@ -87,20 +87,20 @@ export function Judge({ index, question, methods, options, job }: Props) {
           <p>
             {plan.judge
               ? plan.calls
-                ? <>{plan.judge} judges each pair of answers in both orders and at equal length: {nouns(plan.calls, "call")}, <span class="number">{plan.cost === null ? "price unknown" : `about ${money(plan.cost)}`}</span>, and some to bring the answers to equal length.</>
+                ? <>{plan.judge} judges each pair of answers in both orders and at equal length: {nouns(plan.calls, "call")}, <span class="number">{plan.cost === null ? "price unknown" : `about ${money(plan.cost)}`}</span>, and a few more to align the lengths.</>
                 : <>{plan.judge} has judged these answers already; nothing is paid again.</>
-              : <>No chat model is configured, so nobody judges now. The answers go into the study, where people can judge them.</>}{" "}
-            With this one, the study has {nouns(plan.questions, "question")}.
+              : <>No chat model is configured, so nothing is judged now. The answers are added to the study, where people can rate them.</>}{" "}
+            Including this one, the study has {nouns(plan.questions, "question")}.
           </p>
           <p class="row">
-            <button type="button" class="main" disabled={busy} onClick={() => void begin()}>{!plan.judge ? "Put into the study" : plan.calls ? "Judge" : "Show the verdict"}</button>
-            <button type="button" class="quiet" onClick={() => setPlan(null)}>Do not</button>
+            <button type="button" class="main" disabled={busy} onClick={() => void begin()}>{!plan.judge ? "Add to the study" : plan.calls ? "Judge" : "Show the verdict"}</button>
+            <button type="button" class="quiet" onClick={() => setPlan(null)}>Cancel</button>
           </p>
         </div>
       ) : (
         <p class="row">
           <button type="button" disabled={busy || filtered} onClick={() => void guarded(async () => setPlan(await call<Plan>({ dry_run: true })))}>Judge this</button>
-          <span class="soft">{filtered ? "A study asks all documents. Remove the filters to judge." : "puts the question into a study of these methods"}</span>
+          <span class="soft">{filtered ? "A study searches all documents. Remove the filters to judge." : "adds the question to a study of these methods"}</span>
         </p>
       )}
       {problem && <p class="problem" role="alert">{problem}</p>}
@@ -147,8 +147,8 @@ function Judged({ index, job }: { index: IndexSummary; job: string }) {
       {verdict.pairs.map((pair) => <PairOf key={`${pair.a} ${pair.b}`} pair={pair} />)}
       {verdict.notes.map((note) => <p class="note" key={note}>{note}</p>)}
       <p class="soft">
-        One question decides nothing about methods. The study of these methods now has {nouns(verdict.questions, "question")}:{" "}
-        <a href={address(index.name, "evaluate", { s: verdict.study })}>see what they show together</a>.
+        One question proves nothing. The study of these methods now has {nouns(verdict.questions, "question")}:{" "}
+        <a href={address(index.name, "evaluate", { s: verdict.study })}>see its report</a>.
       </p>
     </div>
   );
@@ -162,9 +162,9 @@ function PairOf({ pair }: { pair: Pair }) {
         {pair.better ? (
           <><b>{pair.better}</b> is better than {pair.better === pair.a ? pair.b : pair.a}</>
         ) : (
-          <>{pair.a} and {pair.b} are level</>
+          <>{pair.a} and {pair.b} are tied</>
         )}
-        {pair.orders === "disagree" && <span class="note"> The judge was swayed by which answer stood first.</span>}
+        {pair.orders === "disagree" && <span class="note"> The verdict depends on which answer was shown first.</span>}
       </summary>
       <div class="wide" tabIndex={0} role="region" aria-label={`Scores of ${pair.a} and ${pair.b}`}>
         <table class="measures">

@@ -18,7 +18,7 @@ export function Nearest({ answer }: { answer: Answer }) {
               </button>
               <span class="soft">{each.place}</span>
             </div>
-            <p class="block">{clip(each.quote, 320)}</p>
+            <p class="block">{clip(each.quote, 180)}</p>
           </li>
         ))}
       </ul>

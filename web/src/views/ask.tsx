@@ -130,7 +130,7 @@ export function Ask({ index, params }: Props) {
                 <p class="soft">
                   {nouns(index.documents, "document")}, {nouns(index.chunks, "passage")}
                   {index.entities > 0 && `, ${nouns(index.entities, "entity", "entities")}`}
-                  {index.chat_model ? `. ${index.chat_model} writes the answers.` : ". Answers are sentences of the documents: no model is set."}
+                  {index.chat_model ? `. ${index.chat_model} writes the answers.` : ". No model is configured: answers consist of sentences from the documents."}
                 </p>
               )}
             </div>
@@ -182,7 +182,7 @@ export function Ask({ index, params }: Props) {
               rows={1}
               dir="auto"
               aria-label="Question"
-              placeholder={thread.length ? "Ask further" : "What would you like to know?"}
+              placeholder={thread.length ? "Ask a follow-up question" : "What would you like to know?"}
               value={draft}
               maxLength={20000}
               onInput={(event) => setDraft(event.currentTarget.value)}
@@ -300,7 +300,7 @@ function TurnView({ turn, index, params, newest, onAgain }: TurnProps) {
           <b>{answer.method}</b> {seconds(answer.usage.seconds)} · {nouns(answer.usage.calls, "call")}
           {answer.usage.cached_calls > 0 && ` (${count(answer.usage.cached_calls)} from the cache)`} · {nouns(tokens(answer.usage), "token")} ·{" "}
           {money(answer.usage.cost)}
-          {answer.extractive && " · sentences of the documents"}
+          {answer.extractive && " · sentences from the documents"}
         </p>
       </div>
       {shown && (

@@ -224,7 +224,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
             <p class="soft legend-line"><span class="cite alone">1</span> cited by this method only; <span class="tag alone">alone</span> evidence that no other method found</p>
             <div class="wide" tabIndex={0} role="region" aria-label="Evidence, tokens, time and cost">
               <table class="measures">
-                <caption>What each answer rests on and what it took</caption>
+                <caption>Evidence and cost of each answer</caption>
                 <thead>
                   <tr>
                     <th scope="col">method</th>
@@ -256,8 +256,8 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
               </table>
             </div>
             <p class="soft">
-              {nouns([...citedBy.values()].filter((each) => each.size > 1).length, "passage")} cited by more than one method,{" "}
-              {count([...citedBy.values()].filter((each) => each.size === 1).length)} by one.
+              {nouns([...citedBy.values()].filter((each) => each.size > 1).length, "passage")} cited by several methods,{" "}
+              {count([...citedBy.values()].filter((each) => each.size === 1).length)} by only one.
             </p>
             <Judge index={index} question={q} methods={chosen} options={options} job={params.get("judged")} />
           </>

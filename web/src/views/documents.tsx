@@ -70,9 +70,9 @@ export function Documents({ index, params, onChanged }: Props) {
             <input type="search" aria-label="Find a document" placeholder="Find a document" value={q} onInput={(event) => change({ q: event.currentTarget.value }, true)} />
           </form>
         </header>
-        {index.writable ? <Add index={index} onSent={followJobs} /> : <p class="soft">You can read this index, but not change it.</p>}
+        {index.writable ? <Add index={index} onSent={followJobs} /> : <p class="soft">This index is read-only.</p>}
         {active.length > 0 && (
-          <section aria-label="Work on this index" aria-live="polite">
+          <section aria-label="Jobs of this index" aria-live="polite">
             {active.map((job) => <JobRow key={job.id} job={job} />)}
           </section>
         )}
@@ -165,12 +165,12 @@ function Remove({ row, onRemove, onKeep }: { row: DocumentRow; onRemove: (forget
       onKeyDown={(event) => event.key === "Escape" && onKeep()}
     >
       <p>
-        Remove <b>{row.title || documentName(row.id)}</b> from the index? <i>Forget</i> also deletes recorded calls of models that saw it.
+        Remove <b>{row.title || documentName(row.id)}</b> from the index? <i>Remove and forget</i> also deletes the stored model replies about it.
       </p>
       <p class="row">
         <button type="button" class="main" onClick={() => onRemove(false)}>Remove</button>
         <button type="button" onClick={() => onRemove(true)}>Remove and forget</button>
-        <button type="button" class="quiet" onClick={onKeep}>Keep it</button>
+        <button type="button" class="quiet" onClick={onKeep}>Cancel</button>
       </p>
     </section>
   );
@@ -224,7 +224,7 @@ function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
   const add = async (adding: Adding) => {
     setProblem("");
     if (index.chat_model === null) return begin(adding);
-    setState("Estimating what it costs …");
+    setState("Estimating the cost …");
     try {
       const found = await send<Estimate>("POST", path("indexes", index.name, "estimate"), body(adding));
       setState("");
@@ -309,11 +309,11 @@ function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
       )}
       {waiting && (
         <section class="estimate" aria-label="Estimate">
-          <h2>{estimate ? "What this costs" : "The cost is not known"}</h2>
+          <h2>{estimate ? "Estimated cost" : "The cost is not known"}</h2>
           {estimate && <p class="number">{described(estimate)}</p>}
           <p class="row">
-            <button type="button" class="main" onClick={() => void begin(waiting)}>{estimate ? "Begin" : "Begin all the same"}</button>
-            <button type="button" class="quiet" onClick={() => { setWaiting(null); setEstimate(null); setProblem(""); }}>Do not</button>
+            <button type="button" class="main" onClick={() => void begin(waiting)}>{estimate ? "Start" : "Start anyway"}</button>
+            <button type="button" class="quiet" onClick={() => { setWaiting(null); setEstimate(null); setProblem(""); }}>Cancel</button>
           </p>
         </section>
       )}
@@ -335,5 +335,5 @@ function described(estimate: Estimate): string {
     return value.low === value.high ? show(value.low) : `${show(value.low)} to ${show(value.high)}`;
   };
   const calls = range(total.calls, (n) => count(Math.round(n)));
-  return [calls && `${calls} ${calls === "1" ? "call" : "calls"} of the model`, range(total.cost, money) || "price unknown"].filter(Boolean).join(", ");
+  return [calls && `${calls} model ${calls === "1" ? "call" : "calls"}`, range(total.cost, money) || "price unknown"].filter(Boolean).join(", ");
 }

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { path, request, sentence } from "../lib/api";
-import { clip, count, nouns } from "../lib/format";
+import { clip, nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { colour } from "../lib/palette";
 import { address, change, go } from "../lib/route";
@@ -58,9 +58,9 @@ export function Evaluate({ index, params }: Props) {
               <section class="recommendation">
                 <h2>No studies yet</h2>
                 <p>
-                  A study asks the same questions by several methods and judges the answers without knowing which is whose. Compare
-                  methods and choose <i>Judge this</i>, or begin one with <code>polygraph eval run</code> and serve its folder with{" "}
-                  <code>--studies DIR</code>.
+                  In a study, several methods answer the same questions, and a judge that does not see their names scores the answers.
+                  Compare methods and choose <i>Judge this</i>, or start one with <code>polygraph eval run</code> and serve its
+                  folder with <code>--studies DIR</code>.
                 </p>
               </section>
             )
@@ -89,8 +89,7 @@ export function Evaluate({ index, params }: Props) {
 }
 
 function facts(study: Study): string {
-  const told = Object.entries(study).filter(([key, value]) => key !== "name" && ["string", "number"].includes(typeof value));
-  return told.slice(0, 4).map(([key, value]) => `${key.replace(/_/g, " ")}: ${typeof value === "number" ? count(value) : clip(String(value), 60)}`).join(" · ");
+  return [nouns(study.questions, "question"), nouns(study.answers, "answer"), nouns(study.judgements, "judgement")].join(" · ");
 }
 
 interface Described {
@@ -119,7 +118,7 @@ function Methods({ index }: { index: IndexSummary }) {
             <table class="methods-table">
               <caption>{title}</caption>
               <thead>
-                <tr><th scope="col">method</th><th scope="col">calls a question</th><th scope="col">good for</th><th scope="col">weak at</th></tr>
+                <tr><th scope="col">method</th><th scope="col">calls per question</th><th scope="col">good for</th><th scope="col">weak at</th></tr>
               </thead>
               <tbody>
                 {mine.map((each) => (
@@ -154,7 +153,7 @@ function StudyView({ study }: { study: Study }) {
           {(Array.isArray(recommendation) ? recommendation : [recommendation]).map((each, i) => <p key={i}>{typeof each === "string" ? each : JSON.stringify(each)}</p>)}
         </section>
       )}
-      <p class="soft">{facts({ ...study, ...(detail.data ?? {}) } as Study)}</p>
+      <p class="soft">{facts(study)}</p>
       <Points study={study.name} />
       <section>
         <h2>Report</h2>
@@ -237,7 +236,7 @@ function Points({ study }: { study: string }) {
   return (
     <section>
       <h2>Answers in two dimensions</h2>
-      <p class="soft">{nouns(points.length, "answer")}; near means alike in meaning.</p>
+      <p class="soft">{nouns(points.length, "answer")}; the closer two are, the more similar their meaning.</p>
       <svg class="points" viewBox="0 0 720 440" role="img" aria-label={`Answers in two dimensions, coloured by method: ${methods.join(", ")}`}>
         {points.filter((each) => !off.has(each.method)).map((each, i) => (
           <circle

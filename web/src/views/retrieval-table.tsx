@@ -126,8 +126,8 @@ function Methods({ table }: { table: Evaluation }) {
     <div class="wide" tabIndex={0} role="region" aria-label="Methods by metrics">
       <table>
         <caption>
-          {nouns(table.questions.asked, "question")} asked, of {count(table.questions.total)}; means with 95 % intervals; ms, tokens
-          and cost are of one question.
+          {nouns(table.questions.asked, "question")} asked, of {count(table.questions.total)}; means with 95% intervals; ms, tokens
+          and cost are per question.
         </caption>
         <thead>
           <tr>
@@ -174,7 +174,7 @@ function Differences({ table }: { table: Evaluation }) {
           <tbody>
             {table.differences.map((each) => (
               <tr key={`${each.better} ${each.worse}`}>
-                <th scope="row">{each.better} − {each.worse}</th>
+                <th scope="row" class="pair-name">{each.better} − {each.worse}</th>
                 <td class="n">{signed(each.difference)} <span class="soft">{bounds(signed(each.low), signed(each.high))}</span></td>
                 <td class="n">{each.p_holm < 0.001 ? "< 0.001" : three(each.p_holm)}</td>
                 <td class="n">{each.wins}, {each.ties}, {each.losses}</td>

@@ -145,7 +145,7 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     from polygraph.text.prose import count_noun
 
     best = max(found.methods, key=lambda m: m.scores.metrics[found.metric].mean).name
-    head = f"{found.metric} [95 %]"
+    head = f"{found.metric} [95%]"
     room = show.out.width - max(len(m.name) for m in found.methods) - len(head) - 10
     wanted = _columns(found.metric, list(found.methods[0].scores.metrics), depths, room)
     rows = [
@@ -326,7 +326,7 @@ def coverage(
         style="bold",
     )
     rows = [
-        (what, n, f"{100 * n / found.n:.1f} %")
+        (what, n, f"{100 * n / found.n:.1f}%")
         for what, n in (
             ("the name of an entity", found.named),
             ("the name of an entity, or part of one", found.within),

@@ -73,7 +73,7 @@ def questions(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Generate the questions of a study from the index. Your own need no index."""
+    """Generate the questions of a study from the index. Your own questions need no index."""
     from polygraph.evaluate.questions.file import read_questions
     from polygraph.evaluate.runs.study_folder import StudyFolder
 
@@ -108,7 +108,7 @@ def answers(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer the questions of a study with some methods. More may be added later."""
+    """Answer the questions of a study with several methods. More can be added later."""
     from polygraph.evaluate.runs.answer_steps import AnswerOptions
 
     flags = caps(max_cost, max_spend_tokens, batch, offline)

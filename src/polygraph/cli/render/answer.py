@@ -111,7 +111,7 @@ def _source(citation: Citation) -> Text:
 
 def usage_line(found: Answer) -> str:
     """Return calls, tokens, cost and time as one line."""
-    made_by = "sentences of the documents, no model called" if found.extractive else calls_line(found.usage)
+    made_by = "sentences from the documents, no model called" if found.extractive else calls_line(found.usage)
     return f"{made_by} · {found.usage.seconds:.1f} s"
 
 
@@ -128,10 +128,10 @@ def show_relations_not_in_graph(counts: Mapping[str, int], place: str) -> None:
     see = f"polygraph entities lost --index {quoted(place)}"
     # A relation that says that two names are one has merged them.
     if loops := counts["self-loops"] + counts["merging relations"]:
-        join, are = ("joins", "it is no edge") if loops == 1 else ("join", "they are no edges")
+        join, are = ("joins", "it is not an edge") if loops == 1 else ("join", "they are not edges")
         out.print(
-            f"{count_noun(loops, 'extracted relation')} {join} two names of one entity, so {are} of the graph; nothing "
-            f"to do, unless names were merged that are not one: {see}",
+            f"{count_noun(loops, 'extracted relation')} {join} two names of one entity, so {are} of the graph. This is "
+            f"expected; if you doubt a merge, see: {see}",
             style="dim",
         )
     if unusable := counts["lost relations"] - counts["self-loops"]:

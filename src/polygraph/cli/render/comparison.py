@@ -92,7 +92,7 @@ def _answer(a: Answer, same_as: str) -> Text:
         nearest = ", ".join(dict.fromkeys(c.document for c in a.nearest))
         text.append(f"\nnearest passages: {nearest}", style="cyan")
     if a.extractive and not a.refused and not same_as:
-        text.append("\n(sentences of the documents)", style="dim")
+        text.append("\n(sentences from the documents)", style="dim")
     return text
 
 

@@ -52,15 +52,13 @@ def show_list(usage: Mapping[str, QuestionUsage]) -> None:
     table.add_column("for", overflow="fold")
     if out.width >= _WIDE:
         table.add_column("source", overflow="fold")
-    above = ""
     for name in bases:
         about = describe(name)
         cells = [name, _short(METHODS[name].calls)]
         cells += [f"{usage[name].calls / usage[name].n:.1f}" if name in usage else "–"] if usage else []
-        cells += [about.summary if about.summary != above else "as above"]
+        cells += [about.summary]
         cells += [about.source] if out.width >= _WIDE else []
         table.add_row(*cells)
-        above = about.summary
     out.print(table)
     if offered():
         out.print(Text(f"of installed packages: {', '.join(offered())}"))

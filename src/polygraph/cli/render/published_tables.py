@@ -62,7 +62,7 @@ def show_values(table: "Table", figures: "list[TableValue]", chat: str, bert: bo
         )
         return
     models = list(table.numbers)
-    head = ("system", "method", "figure", *models, f"ours ({chat}) [95 %]", "questions")
+    head = ("system", "method", "figure", *models, f"ours ({chat}) [95%]", "questions")
     rows = []
     for f in figures:
         unknown = _PICTURE if table.pictured else "–"

@@ -112,7 +112,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         revision="biencoder-nq-dev",
         licence="CC BY-SA 3.0; DPR's files CC BY-NC 4.0",
         citation="Kwiatkowski et al., TACL 2019; Karpukhin et al., EMNLP 2020",
-        gold="answers, documents (each is enough)",
+        gold="answers, documents (any one is enough)",
         scope="single",
         reader=single_file.dpr,
     ),
@@ -164,7 +164,7 @@ DATA_SETS: tuple[DataSet, ...] = (
     DataSet(
         name="squality",
         title="SQuALITY",
-        form=".jsonl files with document and questions, one story a line",
+        form=".jsonl files with document and questions, one story per line",
         revision="v1-3, txt",
         licence="CC BY 4.0 (summaries); stories under the Project Gutenberg licence",
         citation="Wang et al., EMNLP 2022",
@@ -175,7 +175,7 @@ DATA_SETS: tuple[DataSet, ...] = (
     DataSet(
         name="ultradomain",
         title="UltraDomain",
-        form="one .jsonl a domain with input, context, answers",
+        form="one .jsonl per domain, with input, context, answers",
         revision="September 2024",
         licence="Apache-2.0; texts are of books under their own rights",
         citation="Qian et al. (MemoRAG), WWW 2025",

@@ -27,7 +27,7 @@ class Coverage:
 
     @property
     def share(self) -> float | None:
-        """Share of questions with an answer among the names (65.8 % for HotpotQA in 2502.11371); None if n is 0."""
+        """Share of questions with an answer among the names (65.8% for HotpotQA in 2502.11371); None if n is 0."""
         return self.named / self.n if self.n else None
 
 

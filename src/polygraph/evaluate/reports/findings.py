@@ -69,7 +69,7 @@ class PairSummary:
     further: int | None
     """Questions to add for a decision, if undecided; None if decided, or if no number would decide."""
     gap: Interval
-    """Mean difference of scores in points of the scale, with its 95 % interval over questions, for this pair alone."""
+    """Mean difference of scores in points of the scale, with its 95% interval over questions, for this pair alone."""
     gap_p: float
     """Of the gap, from the same construction, for this pair alone."""
     test: PairedTest

@@ -10,9 +10,9 @@ def percent(share: float) -> str:
     """Format a share in whole percent.
 
     >>> percent(0.995), percent(0.0)
-    ('100 %', '0 %')
+    ('100%', '0%')
     """
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}%"
 
 
 def p_value(p: float) -> str:
@@ -55,18 +55,18 @@ def rate_interval(rate: Interval) -> str:
     """Format a relative win rate with its interval.
 
     >>> rate_interval(Interval(0.02, -0.29, 0.32))
-    '+2 % [-29, +32]'
+    '+2% [-29, +32]'
     """
-    return f"{signed_percent(rate.mean)} % [{signed_percent(rate.low)}, {signed_percent(rate.high)}]"
+    return f"{signed_percent(rate.mean)}% [{signed_percent(rate.low)}, {signed_percent(rate.high)}]"
 
 
 def confidence_percent(alpha: float) -> str:
     """Format the confidence of an interval that misses the truth with a chance of `alpha`.
 
     >>> confidence_percent(0.05), confidence_percent(0.05 / 6)
-    ('95 %', '99.2 %')
+    ('95%', '99.2%')
     """
-    return f"{100 * (1 - alpha):.3g} %"
+    return f"{100 * (1 - alpha):.3g}%"
 
 
 def dollars(amount: float | None) -> str:

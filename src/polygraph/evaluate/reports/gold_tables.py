@@ -26,7 +26,7 @@ def gold_tables(scores: AnswerScores) -> Iterator[Table]:
     if scores.by_type:
         methods = list(scores.by_type[0].means)
         yield (
-            "Accuracy by type of question [95 %]; for null questions a refusal is correct",
+            "Accuracy by type of question [95%]; for null questions a refusal is correct",
             ("type", "questions", *methods),
             [
                 (each.type or "no type", str(each.n), *(mean_interval(each.means[m]) for m in methods))
@@ -65,7 +65,7 @@ def _means(metrics: Sequence[MetricScores]) -> Table:
     rows: list[tuple[str, ...]] = [
         (metric.name, str(metric.n), *(mean_interval(metric.means[m]) for m in methods)) for metric in metrics
     ]
-    return "Means over questions [95 % interval]", ("metric", "questions", *methods), rows
+    return "Means over questions [95% interval]", ("metric", "questions", *methods), rows
 
 
 def _tests(metrics: Sequence[MetricScores]) -> Iterator[tuple[str, ...]]:

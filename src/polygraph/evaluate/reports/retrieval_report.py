@@ -79,7 +79,7 @@ class MetricMeans:
     n: Mapping[Unit, int]
     """Questions by the kind of gold that they have; one question may count for several kinds."""
     metrics: Mapping[str, Interval]
-    """Means over the questions with gold of that kind, with 95 % intervals."""
+    """Means over the questions with gold of that kind, with 95% intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class RetrievalReport:
             for m in self.methods
             if (found := m.scores.metrics.get(self.metric)) is not None
         ]
-        columns = ("method", self.metric, "95 % interval", "ms")
+        columns = ("method", self.metric, "95% interval", "ms")
         return notebook.table_html("Retrieval", columns, rows, self.notes)
 
 

@@ -36,8 +36,8 @@ def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
         better, worse, low, mean, high = b, a, -high, -mean, -low
     adjusted = ", both corrected for all pairs" if pair.level < ALPHA else ""
     figures = (
-        f"relative win rate {signed_percent(mean)} %, {confidence_percent(pair.level)} interval "
-        f"{signed_percent(low)} to {signed_percent(high)} %, {p_equation(pair.p)}{adjusted}"
+        f"relative win rate {signed_percent(mean)}%, {confidence_percent(pair.level)} interval "
+        f"{signed_percent(low)} to {signed_percent(high)}%, {p_equation(pair.p)}{adjusted}"
     )
     margin = f"{100 * pair.margin:.3g} points"
     if pair.differs:
@@ -67,8 +67,8 @@ def control_sentence(pair: PairSummary, n_identical: int) -> str:
     """
     relative = pair.relative
     figures = (
-        f"relative win rate {signed_percent(relative.mean)} %, {confidence_percent(pair.level)} interval "
-        f"{signed_percent(relative.low)} to {signed_percent(relative.high)} %, {p_equation(pair.p)}"
+        f"relative win rate {signed_percent(relative.mean)}%, {confidence_percent(pair.level)} interval "
+        f"{signed_percent(relative.low)} to {signed_percent(relative.high)}%, {p_equation(pair.p)}"
     )
     if n_identical >= pair.n:
         meaning = "all answers are identical, so the control proves nothing"
@@ -102,7 +102,7 @@ def _first_sentence(pairs: Sequence[PairSummary]) -> str:
         return {
             "better": "The comparison shows a significant difference.",
             "equivalent": f"The comparison shows that both methods are equivalent within {margin}.",
-            "undecided": "The comparison decides neither for a difference nor for equivalence within "
+            "undecided": "The comparison shows neither a significant difference nor equivalence within "
             f"{margin}{_further_clause(pairs)}.",
         }[pairs[0].decision]
     n = Counter(p.decision for p in pairs)
@@ -205,9 +205,9 @@ def oracle_sentence(correct: Mapping[str, Mapping[str, float]]) -> str:
         return ""
     best = oracle(correct)
     return (
-        f"An oracle that always picks the best method would answer {100 * best.mean:.0f} % of "
+        f"An oracle that always picks the best method would answer {100 * best.mean:.0f}% of "
         f"{count_noun(best.n, 'question')} "
-        f"correctly; {best.best} alone answers {100 * best.best_mean:.0f} %. No router over these methods can do "
+        f"correctly; {best.best} alone answers {100 * best.best_mean:.0f}%. No router over these methods can do "
         "better than the oracle."
     )
 
@@ -216,7 +216,7 @@ def _cost_clause(one: MethodSummary, other: MethodSummary) -> str:
     if one.tokens and other.tokens and one.tokens / other.tokens >= 1.2:
         return f"; {one.method} uses {_times(one.tokens / other.tokens)} as many tokens per question"
     if one.tokens and other.tokens and other.tokens / one.tokens >= 1.2:
-        return f"; {one.method} also uses {_times(other.tokens / one.tokens)} fewer tokens per question"
+        return f"; {other.method} uses {_times(other.tokens / one.tokens)} as many tokens per question"
     return ""
 
 
@@ -237,7 +237,7 @@ def _refusal_notes(pairs: Sequence[PairSummary]) -> list[str]:
         "judged as they are, without length alignment"
     )
     shifted = [
-        f"{p.a} over {p.b} {rate_interval(rest)} instead of {signed_percent(p.relative.mean)} %"
+        f"{p.a} over {p.b} {rate_interval(rest)} instead of {signed_percent(p.relative.mean)}%"
         for p in affected
         if (rest := p.where_answered) is not None and abs(rest.mean - p.relative.mean) >= _MIN_SHIFT
     ]

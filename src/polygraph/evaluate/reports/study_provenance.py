@@ -10,7 +10,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer, method_of
 from polygraph.records import digest
 
-_NO_MODEL = "no model (sentences of the documents)"
+_NO_MODEL = "no model (sentences from the documents)"
 _GRAPH_LEVELS = frozenset({"node", "edge", "subgraph"})
 """Types of questions that are generated from a graph."""
 _DIGITS = 12

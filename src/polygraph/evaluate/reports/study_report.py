@@ -292,7 +292,7 @@ def _comparison_charts(found: Findings) -> list[str]:
             ),
             html.figure(
                 charts.cost_scatter(found.methods, strengths, "strength (Bradley and Terry), log odds"),
-                "Quality against cost: higher is better, further left is cheaper. Lines: 95 % interval.",
+                "Quality against cost: higher is better, further left is cheaper. Lines: 95% interval.",
                 label="Strength against tokens per question of every method; the tables have the numbers.",
             ),
         ]
@@ -306,7 +306,7 @@ def _rate_figure(
     intervals: Mapping[tuple[str, str], Mapping[str, Interval]] = MappingProxyType({}),
 ) -> str:
     under = (
-        f"{caption} With 95 % intervals over questions, for this pair and {part} alone."
+        f"{caption} With 95% intervals over questions, for this pair and {part} alone."
         if intervals
         else caption
     )

@@ -19,11 +19,11 @@ METHODS_CAPTION = (
 )
 PAIRS_CAPTION = (
     "Comparisons of two methods. Relative win rate: wins less losses, as a share of all; its interval over questions "
-    "and p are corrected for all pairs (Holm). Points: mean difference of scores per aspect; its interval (95 %) and "
+    "and p are corrected for all pairs (Holm). Points: mean difference of scores per aspect; its interval (95%) and "
     "p are those of this pair alone. Discarded and refused: questions"
 )
 CONTROLS_CAPTION = (
-    "Two independent runs of one method; a protocol without bias finds no difference. Relative win rate: with its 95 % "
+    "Two independent runs of one method; a protocol without bias finds no difference. Relative win rate: with its 95% "
     "interval over questions"
 )
 AGREEMENT_CAPTION = "Winners named by two judges for the same pairs of answers"
@@ -99,7 +99,7 @@ def rate_table(
             name or "no type",
             str(r.n),
             *map(percent, (r.win, r.tie, r.lose)),
-            f"{signed_percent(r.relative)} %"
+            f"{signed_percent(r.relative)}%"
             if (interval := intervals.get((a, b), {}).get(name)) is None
             else rate_interval(interval),
         )
@@ -120,7 +120,7 @@ def ranking_table(ranking: Sequence[Strength]) -> Table:
         )
         for s in ranking
     ]
-    return ("method", "strength", "95 % interval", "rank"), rows
+    return ("method", "strength", "95% interval", "rank"), rows
 
 
 def agreement_table(agreement: JudgeAgreement) -> Table:

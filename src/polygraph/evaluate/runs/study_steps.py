@@ -111,7 +111,7 @@ def require_answerer(
         ]
         if made is None or made.chat == chat.name or not waiting:
             continue
-        wrote = made.chat or "no model (they consist of sentences of the documents)"
+        wrote = made.chat or "no model (they consist of sentences from the documents)"
         change = f"Set POLYGRAPH_CHAT_MODEL to {made.chat}, or use" if made.chat else "Use"
         raise BadInput(
             f"the answers of {answer.method} were written by {wrote}; if {chat.name} rewrote them to equal length, its "

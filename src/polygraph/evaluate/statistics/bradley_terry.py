@@ -39,7 +39,7 @@ class Strength:
     """Log odds of winning against a method of average strength; the mean over methods is 0."""
     low: float
     high: float
-    """95 % interval over questions."""
+    """95% interval over questions."""
     rank_low: int
     rank_high: int
     """Best and worst rank within the same interval; 1 is the best."""

@@ -27,7 +27,7 @@ class Comparison:
     """Mean of the paired differences, at least 0; its interval has the level that Holm's correction gives the pair, and
     excludes 0 if and only if `p_holm` is below `ALPHA`."""
     raw: Interval
-    """The same with the 95 % interval of this pair alone; excludes 0 if and only if `p` is below 0.05."""
+    """The same with the 95% interval of this pair alone; excludes 0 if and only if `p` is below 0.05."""
     p: float
     """Two-sided, from the same construction as the intervals."""
     p_holm: float
@@ -42,7 +42,7 @@ class Comparison:
     ties: int
     losses: int
     detectable: float
-    """True difference that this number of questions detects with a power of 80 %."""
+    """True difference that this number of questions detects with a power of 80%."""
     needed: int | None
     """Questions needed to detect the observed difference with that power; None if there is no difference."""
 

@@ -138,7 +138,7 @@ def share_intervals(values: Array, *, confidence: float = 0.95) -> list[Interval
 
 
 def mean_intervals(values: Array) -> list[Interval]:
-    """Return means of columns with 95 % intervals: `share_intervals`, or `paired_means` if values leave [0, 1].
+    """Return means of columns with 95% intervals: `share_intervals`, or `paired_means` if values leave [0, 1].
 
     Args:
         values: shape ``(n_questions, n_columns)``, without NaN; the bound of values outside [0, 1] is the largest of

@@ -35,7 +35,7 @@ class LengthEffect:
     at_equal_length: Interval | None
     """Relative win rate predicted for answers of equal length; an extrapolation unless `inside`."""
     inside: bool
-    """Whether equal length lies within the middle 90 % of the measured differences."""
+    """Whether equal length lies within the middle 90% of the measured differences."""
 
 
 def length_effect(results: Sequence[float], words: Sequence[float]) -> LengthEffect | None:

@@ -41,7 +41,7 @@ def paired_test(a: Sequence[float], b: Sequence[float]) -> PairedTest:
 
     If all differences are -1, 0 or 1, as those of right and wrong answers are: McNemar's test (exact up to 25
     discordant questions). Otherwise as benchmark-qed does: the paired t-test, or Wilcoxon's signed-rank test if Shapiro
-    and Wilk's test rejects normality at 5 %. Only the differences choose the test, so that neither it nor p depends
+    and Wilk's test rejects normality at 5%. Only the differences choose the test, so that neither it nor p depends
     on which method is the first.
 
     Args:

@@ -122,7 +122,7 @@ def _question_lines(state: EstimateState, size: GraphSize) -> list[Line]:
 def _add_notes(state: EstimateState, lines: list[Line]) -> None:
     chat = state.models.chat
     if chat is None:
-        state.notes.append("no chat model is configured: no language model is called, and nothing is paid")
+        state.notes.append("no chat model is configured, so no language model is called and nothing is paid")
     elif any(line.cost is None and (line.calls is None or line.calls.high) for line in lines):
         state.notes.append(
             "a price is not known, so neither is the cost. Set it in polygraph.toml, in US dollars per million tokens, "

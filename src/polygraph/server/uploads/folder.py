@@ -224,7 +224,9 @@ class Receiver:
         """
         if self.n_files >= self._max_files:
             raise Problem(
-                413, "too-many-files", f"an upload takes {self._max_files} files. Send less at once"
+                413,
+                "too-many-files",
+                f"an upload may have at most {self._max_files} files. Send fewer at once",
             )
         self.n_files += 1
         self._name, self._size, self._sum = display_name(name), 0, hashlib.sha256()

@@ -96,7 +96,7 @@ class MultipartForm:
 
 
 def _too_large() -> Problem:
-    return Problem(413, "too-large", "a form takes a few short fields beside its files")
+    return Problem(413, "too-large", "besides its files, a form may have only a few short fields")
 
 
 def _unusable() -> Problem:

@@ -140,7 +140,7 @@ def decode_cursor(cursor: str) -> str:
         padded = cursor + "=" * (-len(cursor) % 4)
         return base64.b64decode(padded, altchars=b"-_", validate=True).decode("utf-8", "surrogatepass")
     except ValueError as error:
-        raise Problem(400, "bad-cursor", "this cursor is not one. Begin without a cursor") from error
+        raise Problem(400, "bad-cursor", "this is not a valid cursor. Start without one") from error
 
 
 def _first(length: int, marked: tuple[int, int] | None, start: int | None) -> int:

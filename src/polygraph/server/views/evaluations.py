@@ -35,7 +35,7 @@ def evaluation_list(folder: Path) -> list[dict[str, Any]]:
 
 
 def evaluation_view(folder: Path, name: str) -> dict[str, Any]:
-    """Return the table of a retrieval evaluation: methods in the order given, metrics with 95 % intervals.
+    """Return the table of a retrieval evaluation: methods in the order given, metrics with 95% intervals.
 
     Args:
         folder: of all evaluations.

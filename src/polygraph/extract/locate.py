@@ -263,7 +263,9 @@ def _whole_words(wanted: str, text: str) -> list[tuple[int, int]]:
 
 
 _PLAIN_NAME = re.compile(r"\w+(?: \w+)*", re.ASCII)
-_CODE = re.compile(r"\b(?<![-/.])(?:[A-Z]+\d\w*|(?:[A-Z]+|[A-Z]*\d+[A-Z]*)(?:[-/.](?:[A-Z]+|[A-Z]*\d+[A-Z]*))+)\b(?![-/]\w)")
+_CODE = re.compile(
+    r"\b(?<![-/.])(?:[A-Z]+\d\w*|(?:[A-Z]+|[A-Z]*\d+[A-Z]*)(?:[-/.](?:[A-Z]+|[A-Z]*\d+[A-Z]*))+)\b(?![-/]\w)"
+)
 """Capitals followed by digits, or several parts of capitals and digits."""
 _DIGIT = re.compile(r"\d")
 _LONG_SPACE = re.compile(r"\s(?:(?<=[^\S ])\s*|\s+)")

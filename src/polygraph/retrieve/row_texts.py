@@ -16,7 +16,7 @@ from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.statements import RELATED_TO, statement, statements
+from polygraph.text.statements import RELATED_TO, as_sentence, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import StemCounts, content_stem_set, content_stems
 
@@ -30,8 +30,6 @@ _MAX_COMPARED = 200
 _KEPT = 8_000
 """Lines that are kept for other questions, of some 300 bytes."""
 _PREDICATES = 4
-_SENTENCE_END = (".", "!", "?", "…", ":", "。", "！", "？")
-_CLOSING = "\"'”’»)]」』"
 _SPACES = str.maketrans(dict.fromkeys(f"{punctuation}“”‘’„«»–—…\n\t", " "))
 _DENIALS = frozenset(("not", "no", "never", "nobody", "nothing", "neither", "nor", "without"))
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
@@ -196,10 +194,10 @@ class RowTexts:
         chosen = self._without_repeated(chosen)
         dates = self._dates_of(chosen)
         if not any(dates):
-            return " ".join([_as_sentence(description.text) for description in chosen])
+            return " ".join([as_sentence(description.text) for description in chosen])
         parts = []
         for description, date, after in zip(chosen, dates, [*dates[1:], None], strict=True):
-            said = _as_sentence(description.text)
+            said = as_sentence(description.text)
             if date != after and (date or after):
                 # Without a mark, a statement of no date would seem to have that of the next.
                 said = said if date and date in said else f"{said} ({date or 'undated'})"
@@ -349,23 +347,6 @@ def _parts_that_fit(descriptions: Sequence[Description], room: int) -> Sequence[
     return list(first.values())
 
 
-def _as_sentence(text: str) -> str:
-    r"""Write a statement on one line, so that others can stand before and after it.
-
-    A statement may be a part of a sentence, from or up to a semicolon.
-
-    >>> _as_sentence("lent to Miss Orme\nin 1890;")
-    'Lent to Miss Orme in 1890.'
-    >>> _as_sentence("pH of the water"), _as_sentence("Why?"), _as_sentence("a clerk in 'The Carol'")
-    ('pH of the water.', 'Why?', "A clerk in 'The Carol'.")
-    """
-    said = " ".join(text.split()).rstrip(" ;")
-    if said and not said.rstrip(_CLOSING).endswith(_SENTENCE_END):
-        said += "."
-    first = said.partition(" ")[0]
-    return said[:1].upper() + said[1:] if first.islower() and first.isalpha() else said
-
-
 def distinct_names(ids: Sequence[str], index: Snapshot) -> dict[str, str]:
     """Return the names of entities by id, those of namesakes with what tells them apart; unknown ids are left out."""
     return {id: distinct_name(name, id) for id, name in index.entity_names(ids).items()}
@@ -408,5 +389,5 @@ def _fact_statements(facts: Sequence[Triple], index: Snapshot) -> dict[str, str]
         head = f"{line.rstrip('.')}."
         if fact.predicate == RELATED_TO:
             head = f"{names.get(fact.source, fact.source)} and {names.get(fact.target, fact.target)}:"
-        texts[fact.id] = _cut(" ".join([head, *map(_as_sentence, said)]) if said else line)
+        texts[fact.id] = _cut(" ".join([head, *map(as_sentence, said)]) if said else line)
     return texts

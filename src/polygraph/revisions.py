@@ -14,8 +14,8 @@ EXTRACTION_PROMPT = "2"
 EXTRACTION_ROWS = "3"
 """Of `extract.llm.extractor.to_rows`: how the records of a reply become rows, and on which chunks they rest."""
 
-RESOLUTION = "13"
-"""Of `extract.resolution`: which names are one entity."""
+RESOLUTION = "14"
+"""Of `extract.resolution` and `graph.merge`: which names are one entity, how it is shown, and what is said of it."""
 
 KNOWN_NAMES = "known-names-2"
 """Of `extract.known_names`: in which passages the names of a model's entities are found."""

@@ -69,7 +69,9 @@ def test_a_full_name_falls_back_to_its_rarest_capitalised_word():
 
 
 def test_a_name_with_a_code_falls_back_to_the_code_and_never_to_the_word_of_its_kind():
-    window = window_of("Participant 03-011 fell ill. The first, 07-004 in Delft, got well. Report BR-12 says so.")
+    window = window_of(
+        "Participant 03-011 fell ill. The first, 07-004 in Delft, got well. Report BR-12 says so."
+    )
     assert found("Participant 07-004", window) == ["07-004"]
     assert found("Report BR-12", window) == ["Report BR-12"]
     assert found("Final Report BR-12", window) == ["BR-12"]

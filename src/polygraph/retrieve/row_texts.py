@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from polygraph.graph.descriptions import document_of, in_turns
 from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Description, Entity, Relation, Triple
+from polygraph.retrieve.question_names import other_names_in_question, with_other_name
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.statements import RELATED_TO, as_sentence, statement, statements
@@ -40,13 +41,15 @@ class RowTexts:
 
     Args:
         index: the snapshot that the rows come from.
-        question: chooses what is shown of rows that are too long; empty: a selection spread over documents.
+        question: chooses what is shown of rows that are too long; empty: a selection spread over documents. What it
+            calls an entity stands behind another name of it.
         max_tokens: longest row.
     """
 
     def __init__(self, index: Snapshot, question: str = "", *, max_tokens: int = ROW_TOKENS) -> None:
         self._index = index
         self.asked = StemCounts(content_stems(question))
+        self._called = other_names_in_question(question, index) if question else {}
         self._max_tokens = max_tokens
         self._names: dict[str, str] = {}
         self._dates: dict[str, str] = {}
@@ -97,17 +100,21 @@ class RowTexts:
             written.update({new[key].id: line for key, line in found.items()})
         return [written[row.id] for row in rows]
 
-    def _key(self, row: Entity | Relation) -> tuple[type, str, int, int]:
+    def _key(self, row: Entity | Relation) -> tuple[type, str, int, int, tuple[str, ...]]:
         # Some rows are read with a part of their descriptions.
-        return type(row), row.id, len(row.descriptions), self._max_tokens
+        ends = (row.source, row.target) if isinstance(row, Relation) else (row.id,)
+        called = tuple([self._called.get(end, "") for end in ends]) if self._called else ()
+        return type(row), row.id, len(row.descriptions), self._max_tokens, called
 
     def _written_entities(self, entities: Sequence[Entity]) -> Iterator[tuple[str, bool]]:
         self._read_dates_of(entities)
         self._look_through(entities, [[entity.name] for entity in entities])
         for entity in entities:
             name = distinct_name(entity.name, entity.id)
+            if called := self._called.get(entity.id):
+                name = with_other_name(name, called)
             if entity.type:
-                # One pair of brackets holds what tells namesakes apart and the type.
+                # One pair of brackets holds what tells namesakes apart, another name and the type.
                 name = f"{name} ({entity.type})" if name == entity.name else f"{name[:-1]}; {entity.type})"
             yield self._row(f"{name}:", entity, [entity.name])
 
@@ -138,7 +145,7 @@ class RowTexts:
         """Return the names of entities by id; those of namesakes with what tells them apart."""
         missing = [i for i in dict.fromkeys(ids) if i not in self._names]
         if missing:
-            self._names |= distinct_names(missing, self._index)
+            self._names |= names_as_asked(missing, self._index, self._called)
         return self._names
 
     def _row(self, head: str, row: Entity | Relation, names: Sequence[str]) -> tuple[str, bool]:
@@ -350,6 +357,18 @@ def _parts_that_fit(descriptions: Sequence[Description], room: int) -> Sequence[
 def distinct_names(ids: Sequence[str], index: Snapshot) -> dict[str, str]:
     """Return the names of entities by id, those of namesakes with what tells them apart; unknown ids are left out."""
     return {id: distinct_name(name, id) for id, name in index.entity_names(ids).items()}
+
+
+def names_as_asked(ids: Sequence[str], index: Snapshot, called: Mapping[str, str]) -> dict[str, str]:
+    """Return `distinct_names`, each with what a question calls the entity.
+
+    Args:
+        ids: of entities.
+        index: the snapshot that they come from.
+        called: from `other_names_in_question`.
+    """
+    names = distinct_names(ids, index)
+    return names | {id: with_other_name(names[id], text) for id, text in called.items() if id in names}
 
 
 def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:

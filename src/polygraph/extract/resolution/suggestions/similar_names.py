@@ -210,7 +210,7 @@ def abbreviates(short: str, words: Sequence[str]) -> bool:
 
 
 def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
-    """Return how alike the names of two people are: none if both have given names of one surname, or codes, that differ.
+    """Return how alike the names of two people are: none if their given names before one surname, or codes, differ.
 
     >>> _of_people(["participant", "03011"], ["participant", "02017"]), _of_people(["ada", "roth"], ["ada", "lind"])
     (0.0, 0.5)

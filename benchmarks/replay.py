@@ -8,7 +8,8 @@ the document in the prompt, so that prompts may change. Questions are those of t
 these files; they are read without a model on both sides, so only the graphs differ.
 
 Replies about names (`suggest_same`, `same`) were recorded for the graph of these replies, from a strong model that saw
-only the prompts, by the hash of the prompt (replay/name_replies.jsonl). Where a prompt has none, the model cannot tell
+only the prompts, by the hash of the prompt (replay/name_replies.jsonl); where a prompt shows more of the same names,
+they are those to the earlier prompt. Where a prompt has none, the model cannot tell
 and rules decide; how many have none is printed. `--ask DIR` writes those to ``DIR/prompts.jsonl`` instead: first the
 lists of names, and once they have replies, the pairs.
 

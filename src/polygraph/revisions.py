@@ -11,11 +11,11 @@ TITLES = "titles-capitals-1"
 EXTRACTION_PROMPT = "2"
 """Of `extract.llm`: what stands around the text of a window beside the prompt, whose own text is hashed."""
 
-EXTRACTION_ROWS = "2"
+EXTRACTION_ROWS = "3"
 """Of `extract.llm.extractor.to_rows`: how the records of a reply become rows, and on which chunks they rest."""
 
-RESOLUTION = "13"
-"""Of `extract.resolution`: which names are one entity."""
+RESOLUTION = "14"
+"""Of `extract.resolution` and `graph.merge`: which names are one entity, how it is shown, and what is said of it."""
 
 KNOWN_NAMES = "known-names-2"
 """Of `extract.known_names`: in which passages the names of a model's entities are found."""

@@ -96,7 +96,8 @@ class Locator:
     A name matches where its words occur in sequence, in any case, with the same punctuation and any white space between
     them, including line breaks. Words are compared whole, so ``Ann`` does not match ``Annual``; a possessive ending
     on either side is ignored. Without a match, a leading determiner is dropped; without a match again, the
-    rarest capitalised word is used (a surname for a full name). Words are compared after NFKC and case folding.
+    code of a name that has one is used (`BR-0088` for `Report BR-0088`), else the rarest capitalised word (a surname
+    for a full name). Words are compared after NFKC and case folding.
 
     >>> from polygraph.records import Chunk
     >>> text = "Old Anna\nQuill sailed. Quill's ship sank."
@@ -134,7 +135,10 @@ class Locator:
         if not found and len(keys) > 1:
             if keys[0] in DETERMINERS:
                 found = self._words.find(keys[1:], gaps[1:])
-            found = found or self._by_rarest(words)
+            if not found:
+                # The other words of such a name are those of its kind, which others bear too.
+                code = _code(text)
+                found = self._find(code) if code not in ("", text) else self._by_rarest(words)
         return found
 
     def _by_rarest(self, words: list[str]) -> list[tuple[int, int]]:
@@ -259,6 +263,11 @@ def _whole_words(wanted: str, text: str) -> list[tuple[int, int]]:
 
 
 _PLAIN_NAME = re.compile(r"\w+(?: \w+)*", re.ASCII)
+_CODE = re.compile(
+    r"\b(?<![-/.])(?:[A-Z]+\d\w*|(?:[A-Z]+|[A-Z]*\d+[A-Z]*)(?:[-/.](?:[A-Z]+|[A-Z]*\d+[A-Z]*))+)\b(?![-/]\w)"
+)
+"""Capitals followed by digits, or several parts of capitals and digits."""
+_DIGIT = re.compile(r"\d")
 _LONG_SPACE = re.compile(r"\s(?:(?<=[^\S ])\s*|\s+)")
 """White space other than one space; a pattern that begins with one character is looked for much faster."""
 _PLAIN_WORD = re.compile(r"\w+")
@@ -309,6 +318,19 @@ def _folded(words: Sequence[str]) -> list[str]:
 
 def _fold(word: str) -> str:
     return word.casefold() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
+
+
+def _code(name: str) -> str:
+    """Return the last part of a name without white space that tells it apart by digits; empty if there is none.
+
+    A number alone is none: it may be a year or an amount.
+
+    >>> [_code(name) for name in ("Participant 07-004", "Report BR-2022-0088 (final)", "Tank T34")]
+    ['07-004', 'BR-2022-0088', 'T34']
+    >>> [_code(name) for name in ("Games of 1972", "2nd Battalion", "19th-century School", "Louis XIV")]
+    ['', '', '', '']
+    """
+    return next((part[0] for part in reversed(list(_CODE.finditer(name))) if _DIGIT.search(part[0])), "")
 
 
 def _gap(text: str) -> str:

@@ -15,6 +15,7 @@ from polygraph.extract.resolution.constraints import parse_key
 from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
 from polygraph.extract.resolution.suggestions.name_lists import LISTED
 from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
+from polygraph.indexing.described_names import descriptions_by_name
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
 from polygraph.store.protocol import Store
@@ -314,10 +315,11 @@ def _in_context(
     texts: dict[tuple[str, str], str] = {}
     windows: dict[tuple[str, str], str] = {}
     for document in sorted({document for some in places.values() for document, _ in some}):
-        for window, name, description in task.store.extractions.descriptions(document):
+        rows_of_document = task.store.extractions.descriptions(document)
+        for name, text in descriptions_by_name(rows_of_document).items():
+            texts[document, name] = text
+        for window, name, _ in rows_of_document:
             windows.setdefault((document, name), window)
-            if text := description.strip():
-                texts.setdefault((document, name), text)
     passages = _passages(task.store, [place for some in names.values() for place in some], windows)
 
     def shown(entity: int) -> NameInContext:

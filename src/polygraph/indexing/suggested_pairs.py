@@ -10,6 +10,7 @@ from itertools import combinations
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.suggestions.name_blocks import lists_of
 from polygraph.extract.resolution.suggestions.name_lists import ListedName
+from polygraph.indexing.described_names import descriptions_by_name
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
 from polygraph.store.protocol import Store
@@ -99,12 +100,11 @@ def pairs_of(groups: Iterable[Sequence[int]]) -> set[tuple[int, int]]:
 
 def _lines(store: Store, names: Sequence[ListedName]) -> list[NameInList]:
     """Return the lines of names, with what the rows of their first documents say."""
-    wanted = {place for name in names for place in name.places}
-    descriptions: dict[tuple[str, str], str] = {}
-    for document in sorted({document for document, _ in wanted}):
-        for _, name, description in store.extractions.descriptions(document):
-            if (document, name) in wanted and (text := description.strip()):
-                descriptions.setdefault((document, name), text)
+    descriptions = {
+        (document, name): text
+        for document in sorted({document for name in names for document, _ in name.places})
+        for name, text in descriptions_by_name(store.extractions.descriptions(document)).items()
+    }
     return [line_of(name, descriptions) for name in names]
 
 

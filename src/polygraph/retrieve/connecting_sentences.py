@@ -13,7 +13,7 @@ from polygraph.records import Chunk, Entity, Retrieval
 from polygraph.retrieve.added_chunks import RuleAnswer, with_chunks
 from polygraph.retrieve.cited_sentences import cite
 from polygraph.retrieve.evidence import passages_of
-from polygraph.retrieve.steps import entities_in_question
+from polygraph.retrieve.question_names import entities_in_question
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.sentences import MAIL_HEADER, Candidate, candidate_sentences
 from polygraph.tasks.offline.verdicts import asks_for_verdict

@@ -14,8 +14,9 @@ from polygraph.graph.namesakes import distinct_name
 from polygraph.models import Models
 from polygraph.records import Citation, Entity, Relation
 from polygraph.retrieve.base import require
+from polygraph.retrieve.question_names import entities_in_question
 from polygraph.retrieve.row_texts import RowTexts
-from polygraph.retrieve.steps import embed_question, entities_in_question
+from polygraph.retrieve.steps import embed_question
 from polygraph.store.snapshot import Neighbour, Snapshot
 from polygraph.text.statements import statements
 from polygraph.text.words import content_stem_set

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 from polygraph.graph.descriptions import document_of, in_turns
 from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Description, Entity, Relation, Triple
+from polygraph.retrieve.question_names import other_names_in_question, with_other_name
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.statements import RELATED_TO, statement, statements
+from polygraph.text.statements import RELATED_TO, as_sentence, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import StemCounts, content_stem_set, content_stems
 
@@ -30,8 +31,6 @@ _MAX_COMPARED = 200
 _KEPT = 8_000
 """Lines that are kept for other questions, of some 300 bytes."""
 _PREDICATES = 4
-_SENTENCE_END = (".", "!", "?", "…", ":", "。", "！", "？")
-_CLOSING = "\"'”’»)]」』"
 _SPACES = str.maketrans(dict.fromkeys(f"{punctuation}“”‘’„«»–—…\n\t", " "))
 _DENIALS = frozenset(("not", "no", "never", "nobody", "nothing", "neither", "nor", "without"))
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
@@ -42,13 +41,15 @@ class RowTexts:
 
     Args:
         index: the snapshot that the rows come from.
-        question: chooses what is shown of rows that are too long; empty: a selection spread over documents.
+        question: chooses what is shown of rows that are too long; empty: a selection spread over documents. What it
+            calls an entity stands behind another name of it.
         max_tokens: longest row.
     """
 
     def __init__(self, index: Snapshot, question: str = "", *, max_tokens: int = ROW_TOKENS) -> None:
         self._index = index
         self.asked = StemCounts(content_stems(question))
+        self._called = other_names_in_question(question, index) if question else {}
         self._max_tokens = max_tokens
         self._names: dict[str, str] = {}
         self._dates: dict[str, str] = {}
@@ -99,17 +100,21 @@ class RowTexts:
             written.update({new[key].id: line for key, line in found.items()})
         return [written[row.id] for row in rows]
 
-    def _key(self, row: Entity | Relation) -> tuple[type, str, int, int]:
+    def _key(self, row: Entity | Relation) -> tuple[type, str, int, int, tuple[str, ...]]:
         # Some rows are read with a part of their descriptions.
-        return type(row), row.id, len(row.descriptions), self._max_tokens
+        ends = (row.source, row.target) if isinstance(row, Relation) else (row.id,)
+        called = tuple([self._called.get(end, "") for end in ends]) if self._called else ()
+        return type(row), row.id, len(row.descriptions), self._max_tokens, called
 
     def _written_entities(self, entities: Sequence[Entity]) -> Iterator[tuple[str, bool]]:
         self._read_dates_of(entities)
         self._look_through(entities, [[entity.name] for entity in entities])
         for entity in entities:
             name = distinct_name(entity.name, entity.id)
+            if called := self._called.get(entity.id):
+                name = with_other_name(name, called)
             if entity.type:
-                # One pair of brackets holds what tells namesakes apart and the type.
+                # One pair of brackets holds what tells namesakes apart, another name and the type.
                 name = f"{name} ({entity.type})" if name == entity.name else f"{name[:-1]}; {entity.type})"
             yield self._row(f"{name}:", entity, [entity.name])
 
@@ -140,7 +145,7 @@ class RowTexts:
         """Return the names of entities by id; those of namesakes with what tells them apart."""
         missing = [i for i in dict.fromkeys(ids) if i not in self._names]
         if missing:
-            self._names |= distinct_names(missing, self._index)
+            self._names |= names_as_asked(missing, self._index, self._called)
         return self._names
 
     def _row(self, head: str, row: Entity | Relation, names: Sequence[str]) -> tuple[str, bool]:
@@ -196,10 +201,10 @@ class RowTexts:
         chosen = self._without_repeated(chosen)
         dates = self._dates_of(chosen)
         if not any(dates):
-            return " ".join([_as_sentence(description.text) for description in chosen])
+            return " ".join([as_sentence(description.text) for description in chosen])
         parts = []
         for description, date, after in zip(chosen, dates, [*dates[1:], None], strict=True):
-            said = _as_sentence(description.text)
+            said = as_sentence(description.text)
             if date != after and (date or after):
                 # Without a mark, a statement of no date would seem to have that of the next.
                 said = said if date and date in said else f"{said} ({date or 'undated'})"
@@ -349,26 +354,21 @@ def _parts_that_fit(descriptions: Sequence[Description], room: int) -> Sequence[
     return list(first.values())
 
 
-def _as_sentence(text: str) -> str:
-    r"""Write a statement on one line, so that others can stand before and after it.
-
-    A statement may be a part of a sentence, from or up to a semicolon.
-
-    >>> _as_sentence("lent to Miss Orme\nin 1890;")
-    'Lent to Miss Orme in 1890.'
-    >>> _as_sentence("pH of the water"), _as_sentence("Why?"), _as_sentence("a clerk in 'The Carol'")
-    ('pH of the water.', 'Why?', "A clerk in 'The Carol'.")
-    """
-    said = " ".join(text.split()).rstrip(" ;")
-    if said and not said.rstrip(_CLOSING).endswith(_SENTENCE_END):
-        said += "."
-    first = said.partition(" ")[0]
-    return said[:1].upper() + said[1:] if first.islower() and first.isalpha() else said
-
-
 def distinct_names(ids: Sequence[str], index: Snapshot) -> dict[str, str]:
     """Return the names of entities by id, those of namesakes with what tells them apart; unknown ids are left out."""
     return {id: distinct_name(name, id) for id, name in index.entity_names(ids).items()}
+
+
+def names_as_asked(ids: Sequence[str], index: Snapshot, called: Mapping[str, str]) -> dict[str, str]:
+    """Return `distinct_names`, each with what a question calls the entity.
+
+    Args:
+        ids: of entities.
+        index: the snapshot that they come from.
+        called: from `other_names_in_question`.
+    """
+    names = distinct_names(ids, index)
+    return names | {id: with_other_name(names[id], text) for id, text in called.items() if id in names}
 
 
 def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
@@ -408,5 +408,5 @@ def _fact_statements(facts: Sequence[Triple], index: Snapshot) -> dict[str, str]
         head = f"{line.rstrip('.')}."
         if fact.predicate == RELATED_TO:
             head = f"{names.get(fact.source, fact.source)} and {names.get(fact.target, fact.target)}:"
-        texts[fact.id] = _cut(" ".join([head, *map(_as_sentence, said)]) if said else line)
+        texts[fact.id] = _cut(" ".join([head, *map(as_sentence, said)]) if said else line)
     return texts

@@ -1,6 +1,5 @@
 """Steps that methods are composed of: typed functions over an index, without state."""
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar, overload
@@ -15,18 +14,14 @@ from polygraph.retrieve.evidence import within_filter
 from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.text.normalize import normalize_name
 from polygraph.text.passage import Heading, with_heading
-from polygraph.text.words import STOP_WORDS
 
 T = TypeVar("T", bound=Hashable)
 RANKED = 100
 """Chunks that a ranking lists, so that retrieval can be measured beyond the packed context."""
 _INSTEAD = "next in the ranking, in the place of a copy"
-_NAME_WORDS = 6
 _READ_AT_ONCE = 32
 """Passages that are read at once where it is not known how many will be needed."""
-_WORD = re.compile(r"\w[\w'’.&/-]*")
 
 
 def embed_question(question: str, models: Models, *, names: bool = False) -> Vectors:
@@ -119,34 +114,6 @@ def rerank(question: str, hits: Sequence[Hit], index: Snapshot, models: Models, 
     scores = models.calls.score(models.reranker, question, texts, stage="rerank")
     ordered = [Hit(hit.n, round(float(score), 5)) for hit, score in zip(head, scores, strict=True)]
     return sorted(ordered, key=lambda h: (-h.score, h.n)) + tail
-
-
-def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]]:
-    """Find the entities that a question names, as ``(name as written, row)``.
-
-    Where names overlap, the longest counts. Results are in the order of the question, entities of one name by row.
-    """
-    words = list(_WORD.finditer(question))[:200]
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for i in range(len(words)):
-        for j in range(i, min(i + _NAME_WORDS, len(words))):
-            text = question[words[i].start() : words[j].end()]
-            # A name does not begin or end with a stop word.
-            if (
-                normalize_name(text)
-                and words[i].group().casefold() not in STOP_WORDS
-                and words[j].group().casefold() not in STOP_WORDS
-            ):
-                spans.setdefault(text, []).append((i, j))
-    found = index.entities_named(list(spans))
-    taken: set[int] = set()
-    result: list[tuple[int, str, int]] = []
-    occurrences = [(i, j, text) for text in found for i, j in spans[text]]
-    for i, j, text in sorted(occurrences, key=lambda o: (o[0] - o[1], o[0])):
-        if taken.isdisjoint(range(i, j + 1)):
-            taken.update(range(i, j + 1))
-            result += [(i, text, n) for n in found[text]]
-    return [(text, n) for _, text, n in sorted(result)]
 
 
 def chunk_evidence(

@@ -1,4 +1,4 @@
-"""Predicates of relations written as sentences."""
+"""Predicates and descriptions written as sentences."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -10,6 +10,8 @@ _INFLECTED: Mapping[str, str] = MappingProxyType({"be": "is", "have": "has", "do
 _LEMMAS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("am", "are", "is", "was", "were"), "be") | dict.fromkeys(("has", "had"), "have")
 )
+_SENTENCE_END = (".", "!", "?", "…", ":", "。", "！", "？")
+_CLOSING = "\"'”’»)]」』"
 
 
 def statement(source: str, predicate: str, target: str) -> str:
@@ -50,3 +52,20 @@ def sentences_of(predicates: Sequence[str], source: str, target: str) -> dict[tu
         said = statement(ends[0], name, ends[1])
         written.setdefault((inverse, key), said if said.endswith(".") else f"{said}.")
     return written
+
+
+def as_sentence(text: str) -> str:
+    r"""Write a statement on one line, so that others can stand before and after it.
+
+    A statement may be a part of a sentence, from or up to a semicolon.
+
+    >>> as_sentence("lent to Miss Orme\nin 1890;")
+    'Lent to Miss Orme in 1890.'
+    >>> as_sentence("pH of the water"), as_sentence("Why?"), as_sentence("a clerk in 'The Carol'")
+    ('pH of the water.', 'Why?', "A clerk in 'The Carol'.")
+    """
+    said = " ".join(text.split()).rstrip(" ;")
+    if said and not said.rstrip(_CLOSING).endswith(_SENTENCE_END):
+        said += "."
+    first = said.partition(" ")[0]
+    return said[:1].upper() + said[1:] if first.islower() and first.isalpha() else said

@@ -242,11 +242,12 @@ def test_a_second_run_pays_nothing_and_gives_the_same_rows():
     assert len(chat.requests) == n
 
 
-def test_a_reply_cut_at_its_limit_loses_only_its_last_record():
-    reply = "\n".join(f"entity | Name {n} | thing | Words about it." for n in range(200))
-    (found,) = llm.extract([window()], models(script(extract=reply)), max_records=20)
-    assert len(found.entities) == 20
-    assert found.status == "repaired"
+@pytest.mark.parametrize(("n_records", "n_kept", "status"), [(25, 25, "ok"), (200, 40, "repaired")])
+def test_a_few_records_more_than_requested_are_kept_and_endless_ones_are_not(n_records, n_kept, status):
+    reply = "\n".join(f"entity | Name {n} | thing | Words about it." for n in range(n_records))
+    (found,) = llm.extract([window()], models(script(extract=f"{reply}\nEND")), max_records=20)
+    assert len(found.entities) == n_kept
+    assert found.status == status
 
 
 def test_the_document_cannot_speak_as_the_prompt():

@@ -68,6 +68,16 @@ def test_a_full_name_falls_back_to_its_rarest_capitalised_word():
     assert found("the great ghost", window) == []
 
 
+def test_a_name_with_a_code_falls_back_to_the_code_and_never_to_the_word_of_its_kind():
+    window = window_of(
+        "Participant 03-011 fell ill. The first, 07-004 in Delft, got well. Report BR-12 says so."
+    )
+    assert found("Participant 07-004", window) == ["07-004"]
+    assert found("Report BR-12", window) == ["Report BR-12"]
+    assert found("Final Report BR-12", window) == ["BR-12"]
+    assert found("Participant 09-001", window) == []
+
+
 def test_names_in_scripts_without_spaces_are_found_inside_runs():
     assert found("灯塔", window_of("港口的灯塔建于一八七一年。")) == ["灯塔"]
     assert found("ท่าเรือ", window_of("ประภาคารที่ท่าเรือเก่า")) == ["ท่าเรือ"]

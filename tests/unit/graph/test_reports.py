@@ -366,6 +366,15 @@ def test_a_sentence_is_shown_once_and_brackets_in_the_text_are_not_taken_for_sou
     assert text.count("Both met in Riga (12) that year. [1]") == 1
 
 
+def test_parts_of_a_description_that_rest_on_two_passages_are_sentences():
+    said = [("Barque of 1871;", "d:0"), ("sold to Riga", "d:1")]
+    view = view_of([entity("Halcyon", "d:0", "d:1", said=said)], [])
+    assert (
+        context(view=view, tree=(community("0-x", "Halcyon"),)).text
+        == "Entity Halcyon (person): Barque of 1871. [1] Sold to Riga. [2]"
+    )
+
+
 def test_what_was_said_of_another_relation_is_not_said_of_this_one():
     def lines_of(said, **stated):
         ends = [relation(name, "Wick", (said, "d:0"), **stated) for name in ("Haugen", "Lie")]

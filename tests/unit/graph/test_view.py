@@ -95,17 +95,25 @@ def test_a_person_is_not_shown_by_the_given_name_or_initials_where_there_is_a_fu
     assert found.name == shown
 
 
-@pytest.mark.parametrize(("other", "shown"), [("lars moe", "Anton Moe"), ("lars lie", "Moe")])
-def test_a_person_is_not_shown_by_a_surname_that_others_have(other, shown):
+@pytest.mark.parametrize(
+    ("frequent", "other", "shown"),
+    [
+        ("Moe", "lars moe", "Anton Moe"),
+        ("Dr. Moe", "lars moe", "Anton Moe"),
+        ("Moe", "lars lie", "Moe"),
+        ("Dr. Moe", "lars lie", "Dr. Moe"),
+    ],
+)
+def test_a_person_is_not_shown_by_a_surname_that_others_have(frequent, other, shown):
     rows = Extraction(
         window="a@0",
         entities=(
-            entity("Moe", "a:0", "a:1", type="person"),
+            entity(frequent, "a:0", "a:1", type="person"),
             entity("Anton Moe", "a:2", type="person"),
             entity("Lars", "a:2", type="person"),
         ),
     )
-    names_of = names(rows, **{"Moe": "anton moe", "Anton Moe": "anton moe", "Lars": other})
+    names_of = names(rows, **{frequent: "anton moe", "Anton Moe": "anton moe", "Lars": other})
     assert merge([rows], names_of, ORDER).entities[0].name == shown
 
 
@@ -124,6 +132,7 @@ def test_a_person_is_not_shown_by_a_surname_that_others_have(other, shown):
         ("Brunn", "organization", "It built cars.", "It built cars."),
         ("Miss A. Brunn", "person", "She drew it.", "She drew it."),
         ("Ada Okoro", "person", "She drew it.", "She drew it (Ada Okoro)."),
+        ("Participant 03-011", "person", "She fell ill.", "She fell ill (Participant 03-011)."),
     ],
 )
 def test_a_description_of_a_model_tells_the_name_that_it_was_said_of(name, type_, description, told):

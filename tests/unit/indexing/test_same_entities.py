@@ -307,6 +307,23 @@ def test_a_passage_of_a_name_is_not_one_of_a_longer_name(tmp_path, write_files):
     assert '- "J. Vane was seen in Ostrava."' in of_person
 
 
+def test_a_description_whose_parts_rest_on_two_passages_is_shown_whole(tmp_path, write_files):
+    said = "Seen in Ostrava; married Wallace Orme in 1890."
+    replies = {
+        "extract": lambda request: (
+            f"entity | J. Vane | person | {said}\nEND"
+            if "Ostrava" in request.messages[-1].content
+            else extract(request)
+        )
+    }
+    model = Answers('{"same": [], "different": [1]}')
+    model.chat = ScriptedChat(replies={**replies, "same": model.same})
+    text = "J. Vane was seen in Ostrava. " + "It rained all day. " * 12 + "In 1890 she married Wallace Orme."
+    with opened(tmp_path / "index", model.chat, same_pairs=5, chunk_tokens=40) as index:
+        index.add(write_files(tmp_path / "papers", PAPERS | {"b.txt": text}), methods=["hipporag"])
+    assert f"- {said}" in model.prompts[0]
+
+
 def test_an_objection_also_holds_against_merges_through_a_third_name():
     pairs = [pair("a", "b"), pair("a", "c"), pair("b", "c")]
     before = resolved(["a", "b", "c"], [0, 1, 2], pairs)

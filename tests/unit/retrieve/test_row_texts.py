@@ -25,6 +25,15 @@ class Names:
     def entity_rows(self, ids):
         return {}
 
+    def entities_named(self, names):
+        return {}
+
+    def ids_by_row(self, rows):
+        return {}
+
+    def names_by_row(self, rows):
+        return {}
+
     def relation_rows(self, pairs):
         return []
 

@@ -10,13 +10,13 @@ from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Span
 from polygraph.retrieve.evidence import spans_of, within_filter
+from polygraph.retrieve.question_names import entities_in_question
 from polygraph.retrieve.steps import (
     RankedPassages,
     chunk_evidence,
     embed_at_once,
     embed_names,
     embed_question,
-    entities_in_question,
     hits_as_json,
     ordered_chunks,
     pack_chunks,

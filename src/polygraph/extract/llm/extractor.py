@@ -36,6 +36,9 @@ _Rows: TypeAlias = tuple[tuple[EntityRow, ...], tuple[RelationRow, ...]]
 
 MAX_RECORDS = 60
 """Entities and relations requested per reply."""
+KEPT_RECORDS = 2
+"""Times as many records as requested that are kept. A good model may write a few more for a dense text, and to cut them
+off would lose the end of it; one that repeats itself is bounded."""
 MAX_RAW = 50_000
 """Characters of a model's reply that are kept with a window that was repaired or failed."""
 
@@ -92,7 +95,8 @@ def extract(
         entity_types: the only types to extract; empty for any.
         gleaning: whether to ask for missed records, see the module.
         max_gleanings: maximum rounds of gleaning, at least 1; no effect for ``none``.
-        max_records: maximum number of entities and relations in one reply.
+        max_records: number of entities and relations that is requested of one reply; up to `KEPT_RECORDS` times as many
+            are kept.
         on_extractions: receives the rows of windows as soon as they are finished, in the caller's thread, in the order
             of completion, those of several windows together where they finished meanwhile; also those that were
             finished before an error is raised.
@@ -289,7 +293,7 @@ class _ReplyParser:
                 window=self.window,
                 example=example_names(),
                 types=self.types,
-                max_records=self.max_records,
+                max_records=KEPT_RECORDS * self.max_records,
                 may_be_empty=self.may_be_empty,
             )
         except UnusableReply as error:
@@ -380,7 +384,7 @@ def lost_relations(
         window=as_read(window),
         example=example_names(),
         types=entity_types,
-        max_records=MAX_RECORDS * (1 + max_gleanings),
+        max_records=KEPT_RECORDS * MAX_RECORDS * (1 + max_gleanings),
         may_be_empty=True,
     )
     return [dropped for dropped in found.dropped if dropped.kind == "relation"]

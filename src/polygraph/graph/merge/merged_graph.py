@@ -457,8 +457,9 @@ def _shown_spelling(
 
     The id is a better name in two cases. Where the most frequent spelling has no word of it, the one with most of its
     words is returned: ``Late Director`` may be written more often than ``Tobias Quillan``. Where it is a person's given
-    name alone, has initials, or is a surname that others have too, the most frequent one with all words of the id is:
-    ``K. Lind`` may be anybody beside ``Karl Lind``, while a surname alone is what many texts call a person.
+    name alone, has initials, or is a surname that others have too, with or without a title, the most frequent one with
+    all words of the id is: ``K. Lind`` may be anybody beside ``Karl Lind``, while a surname alone is what many texts
+    call a person.
 
     Args:
         spelt: spellings, each with its count, negative.
@@ -475,14 +476,15 @@ def _shown_spelling(
     first = ordered[0]
     if not shared[first]:
         return max(ordered, key=shared.__getitem__)
-    is_vague = _is_given_or_initials(words[first], wanted) or (of_several and words[first] == wanted[-1:])
+    is_surname = [word for word in words[first] if word in wanted] == wanted[-1:]
+    is_vague = _is_given_or_initials(words[first], wanted) or (of_several and is_surname)
     if is_person and shared[first] < len({*wanted}) and is_vague:
         return next((text for text in ordered if shared[text] == len({*wanted})), first)
     return first
 
 
 def _adds_a_name(other: str, name: str, *, is_person: bool) -> bool:
-    """Return whether a spelling has a word in capitals that another lacks; of a person, as its last word.
+    """Return whether a spelling has a word in capitals or a code that another lacks; of a person, as its last word.
 
     Titles, initials, given names and surnames alone say nothing new of a person.
 
@@ -490,11 +492,15 @@ def _adds_a_name(other: str, name: str, *, is_person: bool) -> bool:
     (True, False)
     >>> [_adds_a_name(n, "Ada Lind", is_person=True) for n in ("Miss A. Lind", "Ada Lind Okoro")]
     [False, True]
+    >>> _adds_a_name("participant 03-011", "Ada Lind", is_person=True)
+    True
     """
     known = set(normalize_name(name).split())
     words = other.split()[-1:] if is_person else other.split()
     return any(
-        word[:1].isupper() and len(key := normalize_name(word)) > 1 and not known.issuperset(key.split())
+        (word[:1].isupper() or any(map(str.isdigit, word)))
+        and len(key := normalize_name(word)) > 1
+        and not known.issuperset(key.split())
         for word in words
     )
 

@@ -13,7 +13,7 @@ from polygraph.graph.reports.titles import is_named
 from polygraph.prompts import neutralize, one_line
 from polygraph.records import Community, Description, Entity, Relation, Report
 from polygraph.text.prose import shorten
-from polygraph.text.statements import statements
+from polygraph.text.statements import as_sentence, statements
 from polygraph.text.tokens import count_tokens
 
 T = TypeVar("T")
@@ -296,7 +296,7 @@ class _Wording:
 
 
 def _shown_description(text: str) -> str:
-    return shorten(_one_line(text), _MAX_DESCRIPTION)
+    return shorten(as_sentence(_one_line(text)), _MAX_DESCRIPTION)
 
 
 def _entity_head(item: Entity) -> str:

@@ -18,8 +18,9 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.question_names import entities_in_question
 from polygraph.retrieve.row_texts import triple_line
-from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved
+from polygraph.retrieve.steps import RANKED, embed_question, retrieved
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.questions.agent import AgentAction, next_step, step_tokens

@@ -29,15 +29,9 @@ from polygraph.retrieve.linked_passages import (
     rank_by_statements,
 )
 from polygraph.retrieve.pack import HEAD_TOKENS, Block, fitting_counts, pack
+from polygraph.retrieve.question_names import entities_in_question
 from polygraph.retrieve.row_texts import ROW_TOKENS, RowTexts
-from polygraph.retrieve.steps import (
-    RANKED,
-    RankedPassages,
-    embed_at_once,
-    entities_in_question,
-    retrieved,
-    sources_of,
-)
+from polygraph.retrieve.steps import RANKED, RankedPassages, embed_at_once, retrieved, sources_of
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
 

@@ -1,9 +1,10 @@
 """HippoRAG 2: passages by personalized PageRank from the facts that match the question.
 
 Gutiérrez et al. (2025), arXiv:2502.14802, section 3, and the published code. A fact is a triple. The recommended
-variant differs in three ways: facts are found in two steps (`rescored`); the second step reads what the passages say
-of a fact (`fact_texts`); and the weights of a fact edge and a synonym edge between one pair add up instead of one
-replacing the other. Names keep the letters of all scripts; the code drops everything but a to z.
+variant differs in four ways: facts are found in two steps (`rescored`), with the names that the graph has for things
+beside those in the question; the second step reads what the passages say of a fact (`fact_texts`); and the weights of
+a fact edge and a synonym edge between one pair add up instead of one replacing the other. Names keep the letters of
+all scripts; the code drops everything but a to z.
 """
 
 from collections.abc import Sequence
@@ -22,8 +23,9 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import scores_as_json
-from polygraph.retrieve.row_texts import distinct_names, fact_statements
-from polygraph.retrieve.steps import RANKED, embed_at_once, hits_as_json, pack_chunks
+from polygraph.retrieve.question_names import in_names_of_graph, other_names_in_question
+from polygraph.retrieve.row_texts import fact_statements, names_as_asked
+from polygraph.retrieve.steps import RANKED, embed_at_once, embed_question, hits_as_json, pack_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit, top
 from polygraph.tasks.evidence.filter_facts import relevant_facts
@@ -92,14 +94,17 @@ class HippoRAG:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Rank passages for the question; ties by passage order."""
         require(index, "hipporag", self.needs, models)
-        (asked,), (vector,) = embed_at_once([[question]], models, question=question)
+        in_names = in_names_of_graph(question, index) if self.rescored else question
+        (asked,), (vector,) = embed_at_once([[in_names]], models, question=question)
         # 1. Facts that match the question, filtered by recognition memory.
-        matched = self._matched(asked, vector, index, models)
+        compared = vector if in_names == question else embed_question(in_names, models)
+        matched = self._matched(asked, compared, index, models)
         kept = matched
         if self.filter:
             facts = [t for t, _ in matched]
             ends = dict.fromkeys(end for t in facts for end in (t.source, t.target))
-            names = distinct_names(list(ends), index) if models.chat is not None else {}
+            called = other_names_in_question(question, index) if self.rescored else {}
+            names = names_as_asked(list(ends), index, called) if models.chat is not None else {}
             chosen = relevant_facts(question, facts, models, method="hipporag", names=names)
             kept = [matched[i] for i in chosen]
         trace = [
@@ -154,7 +159,7 @@ class HippoRAG:
 
         Args:
             asked: the question, embedded like the facts, shape ``(dimension,)``.
-            vector: the question, embedded like the chunks.
+            vector: the same, embedded like the chunks.
             index: the snapshot.
             models: in use.
         """

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from polygraph.graph.namesakes import distinct_name
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Retrieval, Step, Triple
@@ -19,14 +18,13 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found, triple_evidence
 from polygraph.retrieve.linked_passages import best_passages
 from polygraph.retrieve.pack import Block, pack
-from polygraph.retrieve.steps import (
-    RANKED,
-    chunk_evidence,
-    embed_names,
-    embed_question,
+from polygraph.retrieve.question_names import (
     entities_in_question,
-    retrieved,
+    in_names_of_graph,
+    other_names_in_question,
 )
+from polygraph.retrieve.row_texts import names_as_asked
+from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
 from polygraph.retrieve.triple_traversal import ReachedTriple, traverse_triples
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.keywords import graph_keywords
@@ -71,7 +69,8 @@ class KnowledgeGraph:
     max_keywords: int = 10
     """Keywords that are looked up (code: 10)."""
     seed_names: bool = True
-    """Also seed entities that the question names, ahead of those of the keywords (ours)."""
+    """Also seed entities that the question names, ahead of those of the keywords, and compare the question with triples
+    in the names that the graph has for them (ours)."""
     match: Literal["cascade", "exact"] = "cascade"
     """`exact`: entities with that name; `cascade`: or else with that alias, or else with the nearest name (ours)."""
     threshold: float = 0.8
@@ -112,7 +111,8 @@ class KnowledgeGraph:
         keywords = graph_keywords(question, models, method=name)[: self.max_keywords]
         seeds = self.find_seeds(question, keywords, index, models)
         # 2. Triples around them; those that the filter hides score -inf.
-        scores = _FactScores(embed_question(question, models, names=True), index)
+        asked = in_names_of_graph(question, index) if self.seed_names else question
+        scores = _FactScores(embed_question(asked, models, names=True), index)
         reached = traverse_triples(
             [s.n for s in seeds],
             index,
@@ -147,7 +147,8 @@ class KnowledgeGraph:
         if not facts:
             return nothing_found(question, name, self._why_nothing(keywords, seeds), index, trace)
         # 4. Pack: passages first, then triples.
-        names = {i: distinct_name(e.name, e.id) for i, e in entities.items()}
+        called = other_names_in_question(question, index) if self.seed_names else {}
+        names = names_as_asked(list(entities), index, called)
         triples = tuple(
             triple_evidence(f.triple, float(len(facts) - i), f.why, index, names) for i, f in enumerate(facts)
         )

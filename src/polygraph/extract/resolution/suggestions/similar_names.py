@@ -210,7 +210,11 @@ def abbreviates(short: str, words: Sequence[str]) -> bool:
 
 
 def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
-    """Return how alike the names of two people are: none if both have given names of one surname that differ."""
+    """Return how alike the names of two people are: none if their given names before one surname, or codes, differ.
+
+    >>> _of_people(["participant", "03011"], ["participant", "02017"]), _of_people(["ada", "roth"], ["ada", "lind"])
+    (0.0, 0.5)
+    """
     if len(a) > len(b):
         a, b = b, a
     if not a:
@@ -221,9 +225,12 @@ def _of_people(a: Sequence[str], b: Sequence[str]) -> float:
         if sound_alike(a[0], b[-1]) or a[0] in b:
             return EQUAL
         return SOME if len(b) == 1 and _begin_alike(a[0], b[0]) else 0.0
-    numbers = [[word for word in some if word.isdigit()] for some in (a, b)]
-    if numbers[0] and numbers[0] == numbers[1] and are_translated(a[0], b[0]):
-        return HALF  # monarchs
+    codes = [[word for word in some if _DIGIT.search(word)] for some in (a, b)]
+    if all(codes):
+        if codes[0] != codes[1]:
+            return 0.0
+        if are_translated(a[0], b[0]):
+            return HALF  # monarchs
     # The surname may be the last word but one, as in Spanish.
     surname = next((n for n in range(len(b) - 1, 0, -1) if sound_alike(a[-1], b[n])), 0)
     if surname:

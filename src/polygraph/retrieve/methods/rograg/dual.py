@@ -31,12 +31,12 @@ from polygraph.retrieve.linked_passages import (
     rank_by_statements,
 )
 from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.question_names import entities_in_question
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
     embed_at_once,
     embed_question,
-    entities_in_question,
     ordered_chunks,
     relations_per_chunk,
     retrieved,

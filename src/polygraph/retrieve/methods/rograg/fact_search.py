@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from polygraph.graph.paths import paths
 from polygraph.models import Models
 from polygraph.records import Triple
-from polygraph.retrieve.row_texts import distinct_names, triple_line
+from polygraph.retrieve.question_names import other_names_in_question
+from polygraph.retrieve.row_texts import names_as_asked, triple_line
 from polygraph.retrieve.steps import embed_names
 from polygraph.store.snapshot import Snapshot
 
@@ -271,7 +272,7 @@ def _rerank(question: str, facts: list[Fact], index: Snapshot, models: Models, t
     """Reorder the first triples by the cross-encoder, if there is one."""
     if models.reranker is None or not top or not facts:
         return facts
-    names = entity_names(facts[:top], index)
+    names = entity_names(facts[:top], index, question)
     texts = [triple_line(f.triple, names) for f in facts[:top]]
     scores = models.calls.score(models.reranker, question, texts, stage="rerank")
     order = sorted(range(len(texts)), key=lambda i: (-round(float(scores[i]), 5), i))
@@ -279,6 +280,10 @@ def _rerank(question: str, facts: list[Fact], index: Snapshot, models: Models, t
     return head + facts[top:]
 
 
-def entity_names(facts: Sequence[Fact], index: Snapshot) -> dict[str, str]:
-    """Return the names of the ends of triples by entity id, those of namesakes with what tells them apart."""
-    return distinct_names(sorted({end for f in facts for end in (f.triple.source, f.triple.target)}), index)
+def entity_names(facts: Sequence[Fact], index: Snapshot, question: str = "") -> dict[str, str]:
+    """Return the names of the ends of triples by entity id, those of namesakes with what tells them apart.
+
+    What a question calls an entity stands behind another name of it.
+    """
+    ends = sorted({end for f in facts for end in (f.triple.source, f.triple.target)})
+    return names_as_asked(ends, index, other_names_in_question(question, index) if question else {})

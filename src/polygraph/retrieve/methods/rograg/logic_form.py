@@ -18,8 +18,9 @@ from polygraph.retrieve.methods.rograg.executor import PlanExecutor
 from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions, entity_names
 from polygraph.retrieve.methods.rograg.step_result import StepResult
 from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.question_names import entities_in_question
 from polygraph.retrieve.row_texts import fact_statements
-from polygraph.retrieve.steps import RANKED, entities_in_question, ordered_chunks, retrieved, round_robin
+from polygraph.retrieve.steps import RANKED, ordered_chunks, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.plan import MAX_STEPS, Plan, plan
 from polygraph.text.prose import count_noun
@@ -115,7 +116,7 @@ class RogragLogic:
     ) -> Retrieval:
         by_row = {f.n: f for r in reversed(used) for f in r.facts}
         facts = [by_row[n] for n in round_robin([[f.n for f in r.facts] for r in used])]
-        names = entity_names(facts, index)
+        names = entity_names(facts, index, question)
         step_of_fact = {f.n: r.step.alias for r in reversed(used) for f in r.facts}
         # Two names alone state nothing.
         bare = [f for f in facts if f.triple.predicate == RELATED_TO]

@@ -79,7 +79,7 @@ class StepRetrieval:
             reason = "no path joins the two" if subjects and objects else "no statement fits"
             return StepResult(step=step, linked=linked, problem=problem or reason)
         chunks, passages = self._passages(facts)
-        names = entity_names(facts, self._index)
+        names = entity_names(facts, self._index, question)
         lines = [triple_line(f.triple, names) for f in facts]
         rows = self._rows(facts, lines, {*subjects, *objects}, passages)
         try:

@@ -1,0 +1,76 @@
+"""The entities that a question names, and the names that it has for them."""
+
+import re
+
+from polygraph.store.snapshot import Snapshot
+from polygraph.text.normalize import normalize_name
+from polygraph.text.words import STOP_WORDS
+
+_NAME_WORDS = 6
+_WORD = re.compile(r"\w[\w'’.&/-]*")
+
+
+def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]]:
+    """Find the entities that a question names, as ``(name as written, row)``.
+
+    Where names overlap, the longest counts. Results are in the order of the question, entities of one name by row.
+    """
+    words = list(_WORD.finditer(question))[:200]
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for i in range(len(words)):
+        for j in range(i, min(i + _NAME_WORDS, len(words))):
+            text = question[words[i].start() : words[j].end()]
+            # A name does not begin or end with a stop word.
+            if (
+                normalize_name(text)
+                and words[i].group().casefold() not in STOP_WORDS
+                and words[j].group().casefold() not in STOP_WORDS
+            ):
+                spans.setdefault(text, []).append((i, j))
+    found = index.entities_named(list(spans))
+    taken: set[int] = set()
+    result: list[tuple[int, str, int]] = []
+    occurrences = [(i, j, text) for text in found for i, j in spans[text]]
+    for i, j, text in sorted(occurrences, key=lambda o: (o[0] - o[1], o[0])):
+        if taken.isdisjoint(range(i, j + 1)):
+            taken.update(range(i, j + 1))
+            result += [(i, text, n) for n in found[text]]
+    return [(text, n) for _, text, n in sorted(result)]
+
+
+def other_names_in_question(question: str, index: Snapshot) -> dict[str, str]:
+    """Return what a question calls the entities that the graph shows under another name, by id.
+
+    Part of the name that is shown, and a name of several entities, are none.
+    """
+    rows_of: dict[str, set[int]] = {}
+    for text, row in entities_in_question(question, index):
+        rows_of.setdefault(text, set()).add(row)
+    named = {row: text for text, rows in reversed(rows_of.items()) if len(rows) == 1 for row in rows}
+    ids, shown = index.ids_by_row(list(named)), index.names_by_row(list(named))
+    return {
+        ids[row]: text
+        for row, text in sorted(named.items())
+        if not {*normalize_name(text).split()} <= {*normalize_name(shown[row]).split()}
+    }
+
+
+def in_names_of_graph(question: str, index: Snapshot) -> str:
+    """Return a question to compare with rows of the graph, whose names for things it may not use.
+
+    Beside each other name that it has for an entity stands the name in the graph.
+    """
+    others = other_names_in_question(question, index)
+    names = index.entity_names(list(others))
+    for id, text in others.items():
+        question = question.replace(text, with_other_name(text, names[id]), 1)
+    return question
+
+
+def with_other_name(name: str, other: str) -> str:
+    """Return a name with another one in brackets, in the brackets that it may end with.
+
+    >>> with_other_name("Ada Lind", "Participant 7"), with_other_name("Ada Lind (widow)", "Participant 7")
+    ('Ada Lind (Participant 7)', 'Ada Lind (widow; Participant 7)')
+    """
+    return f"{name[:-1]}; {other})" if name.endswith(")") else f"{name} ({other})"

@@ -19,7 +19,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.statements import RELATED_TO, as_sentence, statement, statements
 from polygraph.text.tokens import count_tokens, truncate
-from polygraph.text.words import StemCounts, content_stem_set, content_stems
+from polygraph.text.words import StemCounts, content_stem_set, content_stems, shared_stems
 
 R = TypeVar("R", Entity, Relation)
 ROW_TOKENS = 160
@@ -270,7 +270,7 @@ def _predicates_beside(said: str, predicates: Sequence[str], source: str, target
     """Leave out the predicates that add no word to what is said of a relation beside them.
 
     A predicate of a model is a phrase ("ordered painted white"), which reads badly beside the sentence that it is from.
-    A word counts as said where one begins with its stem. A predicate without content words, such as "is", and one with
+    A word counts as said in any of its forms. A predicate without content words, such as "is", and one with
     "not" where nothing is denied add something.
 
     >>> said = "Mara Quill had the Skerry Light painted white, as ordered."
@@ -279,21 +279,21 @@ def _predicates_beside(said: str, predicates: Sequence[str], source: str, target
     >>> _predicates_beside("The two Quills came on board.", ["came not with"], "Mara Quill", "Ada Quill")
     ['came not with']
     """
-    spaced = f" {said.casefold().translate(_SPACES)} "
     names = content_stem_set(source) | content_stem_set(target)
-    if all(f" {stem}" in spaced for stem in names):
-        return [predicate for predicate in predicates if _adds(predicate.removeprefix("<-"), spaced)]
-    return predicates
+    if len(shared_stems(names, said)) < len(names):
+        return predicates
+    return [predicate for predicate in predicates if _adds(predicate.removeprefix("<-"), said)]
 
 
-def _adds(predicate: str, spaced: str) -> bool:
-    """Tell whether a predicate has a word, or denies, what a text in lower case with spaces between words does not."""
+def _adds(predicate: str, said: str) -> bool:
+    """Tell whether a predicate has a word, or denies, what a text does not."""
     stems = content_stem_set(predicate)
-    if not stems or not all(f" {stem}" in spaced for stem in stems):
+    if not stems or len(shared_stems(stems, said)) < len(stems):
         return True
-    return not (
-        _DENIALS.isdisjoint(predicate.casefold().split()) or any(f" {word} " in spaced for word in _DENIALS)
+    denied, also_denied = (
+        not _DENIALS.isdisjoint(text.casefold().translate(_SPACES).split()) for text in (predicate, said)
     )
+    return denied and not also_denied
 
 
 def _stems_of(names: Sequence[str]) -> list[str]:

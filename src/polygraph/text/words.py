@@ -79,7 +79,7 @@ def _stemmer() -> Callable[[str], list[str]]:
     import tantivy
 
     whole = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw())
-    return whole.filter(tantivy.Filter.stemmer("english")).build().analyze  # type: ignore[no-any-return]
+    return whole.filter(tantivy.Filter.stemmer("english")).build().analyze
 
 
 def words(text: str) -> list[str]:

@@ -85,7 +85,7 @@ class Chunk:
     """A part of a document; the unit that retrieval returns."""
 
     id: str
-    """``<document id>:<ordinal>``."""
+    """``<document id>:<ordinal>``, by `ids.chunk_id`."""
     document: str
     """Id of its document."""
     ordinal: int
@@ -105,7 +105,7 @@ class Window:
     """Consecutive chunks of one document that an extractor reads together."""
 
     id: str
-    """``<document id>@<ordinal>``."""
+    """``<document id>@<ordinal>``, by `ids.window_id`."""
     document: str
     ordinal: int
     title: str

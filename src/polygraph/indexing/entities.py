@@ -12,6 +12,7 @@ from polygraph.errors import BadInput, quoted
 from polygraph.extract.resolution.constraints import EACH, ConstraintKey, parse_key
 from polygraph.extract.resolution.names.name_parts import split_name
 from polygraph.extract.resolution.records import Merge, PairDecision
+from polygraph.ids import document_of_chunk
 from polygraph.indexing.written_evidence import as_written, texts_about
 from polygraph.records import Entity
 from polygraph.store.protocol import DecisionKind, EntityOverview, LoggedDecision, NamePair, StoreReader
@@ -299,7 +300,7 @@ def documents_of(entity: Entity) -> tuple[tuple[str, int], ...]:
     """Return the documents that mention an entity, with the number of chunks; sorted by id."""
     counts: dict[str, int] = {}
     for chunk in entity.chunks:
-        document = chunk.rpartition(":")[0]
+        document = document_of_chunk(chunk)
         counts[document] = counts.get(document, 0) + 1
     return tuple(sorted(counts.items()))
 

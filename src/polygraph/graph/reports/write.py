@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polygraph.errors import RequestsWaiting, UnusableReply
-from polygraph.graph.chunk_numbers import chunk_key
 from polygraph.graph.reports.context import ContextBuilder, ReportContext
 from polygraph.graph.reports.extractive import ExtractiveReport, ExtractiveWriter
 from polygraph.graph.reports.members import GraphRows, Members, Outline
 from polygraph.graph.reports.sentence_table import Qualities, SentenceTable
 from polygraph.graph.reports.titles import title_of
+from polygraph.ids import chunk_key
 from polygraph.models import Background, ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Community, CountedCommunity, Finding, Report, digest

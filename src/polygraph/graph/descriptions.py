@@ -1,4 +1,4 @@
-"""Descriptions that outgrow a budget: which ones do, and a selection of what is said, spread over documents."""
+"""Descriptions beyond a token budget: which ones are, and a selection of them, spread over documents."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -49,8 +49,9 @@ from polygraph.store.page_sums import sums_file
 KEEP = 10
 """Versions that stay readable."""
 GRACE_S = 24 * 3600.0
+"""Age from which on what is no longer needed is deleted."""
 _USED_SHARE = 0.3
-"""Of an object that is in use less, the blocks are written again."""
+"""The blocks of an object are written again if less than this share of it is in use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

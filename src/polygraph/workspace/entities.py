@@ -63,6 +63,9 @@ class Entities:
             order: ``mentions``: those in the most chunks first; ``name``: by name.
             type: only entities of this type, such as ``person``.
             limit: most entities; default: all.
+
+        Raises:
+            BadInput: if there is no such order, or no graph.
         """
         from polygraph.indexing.entities.find import require_graph
         from polygraph.store.protocol import EntityOrder

@@ -95,7 +95,7 @@ def answer_questions(
             document=document,
         )
 
-    listed, kept = _settle(study, earlier, questions, methods, describe, options)
+    listed, kept = _reconcile(study, earlier, questions, methods, describe, options)
     done = {(*a.key, a.trial): a for a in kept}
     keys = [(q.id, m, t) for t in range(options.trials) for q in questions for m in listed]
     missing = {key for key in keys if key not in done}
@@ -274,7 +274,7 @@ class _Answerer:
         ) from next(iter(self._failed.values()))[1]
 
 
-def _settle(
+def _reconcile(
     study: StudyFolder,
     answers: Sequence[StudyAnswer],
     questions: Sequence[Question],

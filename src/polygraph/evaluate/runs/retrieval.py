@@ -312,7 +312,11 @@ def check_distinct_ids(questions: Sequence[Question]) -> None:
 
 
 def limited_sample(questions: list[Question], options: RetrievalOptions) -> list[Question]:
-    """Return a seeded sample of the questions within the limit, in their order."""
+    """Return a seeded sample of the questions within the limit, in their order; all without a limit.
+
+    Raises:
+        BadInput: if the limit is below 1.
+    """
     if options.limit is None:
         return questions
     if questions and options.limit < 1:

@@ -100,7 +100,7 @@ class SentenceTable:
         return self._texts.read(int(self._text_number[sentence]))
 
     def chunks_of(self, entity: int) -> Array:
-        """Return the chunks that mention an entity, in its own order."""
+        """Return the positions in `chunks` of those that mention an entity, in the order of the entity."""
         begin, end = self._mention_offsets[entity : entity + 2]
         chunks: Array = self._mentions[begin:end]
         return chunks

@@ -126,7 +126,7 @@ def _between(merges: Sequence[Merge], a: ConstraintKey, b: ConstraintKey) -> tup
         for name in {normalize_name(merge.name), split_name(merge.name).base}:
             by_name.setdefault(name, []).append(merge)
 
-    def way(start: ConstraintKey) -> set[Merge]:
+    def merges_from(start: ConstraintKey) -> set[Merge]:
         found: set[Merge] = set()
         waiting = [(start.name, start.document)]
         for name, document in waiting:  # grows
@@ -138,8 +138,8 @@ def _between(merges: Sequence[Merge], a: ConstraintKey, b: ConstraintKey) -> tup
                     waiting.append((merge.other, merge.document))
         return found
 
-    on_one_way = way(a) ^ way(b)
-    return tuple(merge for merge in merges if merge in on_one_way)
+    of_one_only = merges_from(a) ^ merges_from(b)
+    return tuple(merge for merge in merges if merge in of_one_only)
 
 
 def _written(found: Sequence[R], text: str) -> tuple[R, ...]:

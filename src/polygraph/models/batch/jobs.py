@@ -388,7 +388,11 @@ class Batch:
     # --- replies ------------------------------------------------------------------------------------
 
     def import_replies(self) -> ImportedReplies:
-        """Import the replies in the folder, each once, and return a summary."""
+        """Import the replies in the folder, each once, and return a summary.
+
+        Raises:
+            StorageFailed: if the folder cannot be read.
+        """
         imported = ImportedReplies()
         with self._lock:
             self._rows = self._store.rows()

@@ -62,7 +62,11 @@ class IntermediateAnswer:
 def write_hypothetical_answer(
     question: str, report: Report, models: Models, chat: ChatModel, *, method: str
 ) -> str:
-    """Write a hypothetical answer in the form of a report, to search with (HyDE); one call."""
+    """Write a hypothetical answer in the form of a report, to search with (HyDE); one call.
+
+    Raises:
+        UnusableReply: if the reply is empty, also after the repair round.
+    """
     sample = truncate(report.text, _SAMPLE_TOKENS)
     system, user = prompt("hyde").fill({"report": as_data(sample, "report"), "question": question})
     request = ChatRequest(messages=opening(system, user), max_output_tokens=_HYDE_TOKENS)

@@ -23,7 +23,7 @@ from polygraph.extract.resolution.merging.courtesy_titles import COURTESY_TITLES
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
 from polygraph.extract.resolution.names.full_names import is_full_name
 from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER, gender_of
-from polygraph.extract.resolution.names.romanize import heard, is_other_script
+from polygraph.extract.resolution.names.romanize import is_other_script, phonetic_key
 from polygraph.extract.resolution.records import RULES, Rule
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type
 from polygraph.text.normalize import fold
@@ -56,7 +56,7 @@ class LongNames:
         self.surnames: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded surname."""
         self.sounding: dict[str, list[str]] = defaultdict(list)
-        """Base names of people by what is heard of their surname."""
+        """Base names of people by the phonetic key of their surname."""
         self.given: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded first name."""
         self.middle: dict[str, list[str]] = defaultdict(list)
@@ -98,7 +98,7 @@ class LongNames:
         elif len(words) > 1 and is_full_name(words):
             self.surnames[fold(words[-1])].append(base)
             if self._by_model:
-                self.sounding[heard(words[-1])].append(base)
+                self.sounding[phonetic_key(words[-1])].append(base)
                 self.given[fold(words[0])].append(base)
                 if len(words) > 2 and words[-2] not in MEN | WOMEN and len(words[-2]) > 2:
                     self.middle[fold(words[-2])].append(base)
@@ -118,7 +118,7 @@ class LongNames:
     def with_surname(self, base: str) -> list[str]:
         """Return the base names of people with a surname, also in another script."""
         found, other = self.surnames.get(fold(base), []), is_other_script(base)
-        alike = [name for name in self.sounding.get(heard(base), ()) if is_other_script(name) != other]
+        alike = [name for name in self.sounding.get(phonetic_key(base), ()) if is_other_script(name) != other]
         return found + self.beginning.get(base, []) + (alike if len(base) > 3 else [])
 
     def ambiguous(self) -> set[str]:

@@ -444,7 +444,7 @@ class Cut:
     kind: EvidenceKind
     n_items: int
     n_tokens: int
-    """Of these items; of many hundreds only some are counted, and the others estimated from their mean."""
+    """Tokens of these items; of many hundreds only some are counted, and the others estimated from their mean."""
     budget: int
     """Token budget of its block."""
 

@@ -65,12 +65,12 @@ class Published:
     """False if the store had this version as its newest one."""
     files: int
     bytes: int
-    """Of the files."""
+    """Bytes of the files."""
     written_objects: int
     written_bytes: int
-    """Of the objects that were written, compressed, with the manifest."""
+    """Bytes of the objects that were written, compressed, with the manifest."""
     patch_bytes: int
-    """Of these, the patches by which readers of the version before get this one; 0 if none was written."""
+    """Bytes, among these, of the patches by which readers of the version before get this one; 0 if none was written."""
     deleted_objects: int
 
 

@@ -9,7 +9,7 @@ from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import is_word_character
 
 _END = re.compile(r"[.!?] |[。！？]")
-"""Of a sentence on one line, but not of a heading in bold that stands before one."""
+"""End of a sentence on one line, but not of a heading in bold that stands before one."""
 _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
 

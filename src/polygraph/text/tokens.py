@@ -13,7 +13,7 @@ _SHORT = 2_000
 _SPECIAL = "<|"
 """Begins every special token of the vocabulary."""
 _ID_BYTES = 4
-"""Of a token in a flat encoding."""
+"""Bytes of the id of a token in a flat encoding."""
 _RARE_WORD = "dunquivess"
 """Is no token: encoding such a word for the first time makes the tokenizer load what it needs to join others."""
 

@@ -35,7 +35,7 @@ class EntityChange:
     entities: tuple[EntityOverview, ...]
     """The entities that have the names now, those with the most mentions first; at most 20."""
     report: BuildReport
-    """Of the layers that were built."""
+    """Report on the layers that were built."""
 
 
 class Entities:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from polygraph.errors import BadInput
 
 MAX_BYTES = 2_000_000_000
-"""Of one file, uncompressed."""
+"""Most bytes of one file, uncompressed."""
 
 
 @dataclass

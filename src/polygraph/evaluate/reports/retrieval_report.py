@@ -121,7 +121,7 @@ class RetrievalReport:
     metric: str
     """The metric that methods are compared by."""
     comparisons: tuple[Comparison, ...]
-    """Of every pair, better method first."""
+    """Comparison of every pair, better method first."""
     conclusions: tuple[str, ...]
     notes: tuple[str, ...]
     counts: QuestionCounts

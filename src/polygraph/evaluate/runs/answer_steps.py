@@ -21,7 +21,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun
 
 SAMPLING_TEMPERATURE = 0.7
-"""Of answers, if any is to be sampled again."""
+"""Temperature of answers, if any is to be sampled again."""
 _INSTANCES = 100
 """More than the instances of a method in any study."""
 
@@ -31,12 +31,12 @@ class AnswerOptions:
     """Options of `answer_questions`."""
 
     temperature: float | None = None
-    """Of the answerer; None: as in earlier answers of the study, else 0, or `SAMPLING_TEMPERATURE` if a method has
-    several instances or trials."""
+    """Temperature of the answerer; None: as in earlier answers of the study, else 0, or `SAMPLING_TEMPERATURE` if a
+    method has several instances or trials."""
     max_tokens: int | None = None
     """Budget of the context; None: each method's own."""
     form: AnswerForm | None = None
-    """Of the answers; None: each method's own."""
+    """Form of the answers; None: each method's own."""
     trials: int = 1
     """Trials that have answers of their own."""
     again: bool = False

@@ -54,7 +54,7 @@ class RetrievalOptions:
     limit: int | None = None
     """Number of questions to sample with the seed; if `metric` is given, of those with gold for it."""
     seed: int = 0
-    """Of the sample and the tests."""
+    """Seed of the sample and the tests."""
     output: Path | None = None
     """Results file, from which a later run resumes."""
     scope: Mapping[str, Json] | None = None

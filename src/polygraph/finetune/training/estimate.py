@@ -48,7 +48,7 @@ class TrainingEstimate:
     held_out_rows: int
     left_out: int
     tokens: int
-    """Of the training rows, prompts and completions."""
+    """Tokens of the training rows, prompts and completions."""
     learned_tokens: int
     exact: bool
     """Whether tokens were counted with the tokenizer of the model."""

@@ -160,7 +160,7 @@ class _Descriptions:
         first, self.number = _number(np.asarray(hashes))
         """Number of each description among the distinct ones."""
         self.hashes: Array = np.asarray(hashes)[first]
-        """Of the distinct descriptions."""
+        """Hashes of the distinct descriptions."""
         self.is_first: Array = np.zeros(len(hashes), dtype=np.bool_)
         """True where a description is read for the first time."""
         self.is_first[first] = True

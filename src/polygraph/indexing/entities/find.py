@@ -17,7 +17,7 @@ NAMES_SHOWN = 5
 """Names or entities that an error lists."""
 _SUGGESTIONS = 3
 _MIN_LIKENESS = 70.0
-"""Of a name that is suggested: `rapidfuzz.fuzz.WRatio`, from 0 to 100."""
+"""Least likeness of a name that is suggested: `rapidfuzz.fuzz.WRatio`, from 0 to 100."""
 
 
 def find_entities(store: StoreReader, text: str, *, limit: int) -> list[EntityOverview]:

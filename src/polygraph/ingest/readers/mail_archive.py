@@ -28,7 +28,7 @@ _FIELD = re.compile(rb"[!-9;-~]{1,100}[ \t]*:|>From ")
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 """Programs put ``>`` before such a line of a text."""
 _HEAD_BYTES = 64_000
-"""Of a message, within which its id and marks are looked for."""
+"""Bytes of a message within which its id and marks are looked for."""
 _LINE_BYTES = 64_000
 _BLOCK = 1 << 20
 _MAX_PACKING = 50

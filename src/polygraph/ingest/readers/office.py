@@ -40,7 +40,7 @@ _DOCX_BREAKS = {
     f"{_W}noBreakHyphen": "-",
 }
 MAX_CELLS = 5_000_000
-"""Of a workbook."""
+"""Most cells of a workbook."""
 _MAX_MERGED = 10_000
 """Merged ranges of a sheet that are filled."""
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')

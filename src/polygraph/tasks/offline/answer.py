@@ -200,9 +200,9 @@ class _Ratings(NamedTuple):
     """How well candidates answer, by their positions."""
 
     scores: dict[int, float]
-    """Of those that an answer is chosen from."""
+    """Scores of those that an answer is chosen from."""
     likely: list[float]
-    """Of all, without the cross-encoder's part."""
+    """Scores of all, without the cross-encoder's part."""
     logits: dict[int, float]
     """By the cross-encoder, with the gains for what is clear; empty without one."""
     logit: float | None

@@ -85,7 +85,7 @@ class Candidate:
 
     quoted: QuotedSentence
     title: str
-    """Of the document."""
+    """Title of the document."""
     section: str
     """The heading above it, unless it is the title; empty if there is none."""
     context: str

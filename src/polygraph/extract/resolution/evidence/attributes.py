@@ -58,13 +58,13 @@ class Attributes:
     titles: frozenset[str] = frozenset()
     occupations: frozenset[str] = frozenset()
     classes: frozenset[str] = frozenset()
-    """Of things: `kinds.CLASS_OF_NOUN`."""
+    """Classes of a thing, by `kinds.CLASS_OF_NOUN`."""
     within: frozenset[str] = frozenset()
     """Places that it lies in and wholes that it is part of, folded."""
     regions: frozenset[str] = frozenset()
-    """Of places: the country that is named beside it, if it is the only one."""
+    """For a place, the country that is named beside it, if it is the only one."""
     creators: frozenset[str] = frozenset()
-    """Of works: who made it, folded."""
+    """For a work, who made it, folded."""
     years: frozenset[int] = frozenset()
     """In which it is said to have done something."""
     words: frozenset[str] = frozenset()

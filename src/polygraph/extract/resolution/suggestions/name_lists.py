@@ -14,7 +14,7 @@ LISTED = "list of names"
 _MAX_PLACES = 4
 """Documents of which the first name of an entity is returned."""
 _MAX_CLUES = 60
-"""Of one name."""
+"""Most clues of one name."""
 _STEM = 5
 """Letters of a word of a name that others may share."""
 _GROUP_OF_KIND = {"person": "people", "deity": "people", "organization": "bodies", "place": "bodies"}

@@ -124,7 +124,7 @@ def batches(ends: Array, size: int | None = None) -> Iterator[tuple[int, int]]:
 
 
 def distinct(values: Array) -> Array:
-    """Return the distinct values, ascending.
+    """Return the distinct values of an array of shape ``(n,)``, ascending.
 
     Three times as fast as `numpy.unique`, whose first call imports masked arrays, which takes 40 ms.
 
@@ -136,7 +136,7 @@ def distinct(values: Array) -> Array:
 
 
 def union(a: Array, b: Array) -> Array:
-    """Return the distinct values of two arrays, ascending.
+    """Return the distinct values of two arrays of one dimension, ascending.
 
     >>> union(np.array([3, 1]), np.array([2, 1])).tolist()
     [1, 2, 3]
@@ -145,7 +145,7 @@ def union(a: Array, b: Array) -> Array:
 
 
 def overlap(a: Array, b: Array) -> bool:
-    """Return whether two arrays of distinct values, ascending, have one in common.
+    """Return whether two arrays of one dimension, each of distinct values, ascending, have a value in common.
 
     >>> overlap(np.array([1, 3]), np.array([2, 3])), overlap(np.array([1, 3]), np.array([2]))
     (True, False)
@@ -172,7 +172,7 @@ def pair_numbers(groups: Array, n: int) -> Array:
 
 
 def largest(values: Array, k: int) -> Array:
-    """Return the positions of the `k` largest values, ascending; of equal values the first.
+    """Return the positions of the `k` largest of values of shape ``(n,)``, ascending; of equal values the first.
 
     >>> largest(np.array([0.5, 0.9, 0.5, 0.1]), 2).tolist()
     [0, 1]

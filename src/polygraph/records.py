@@ -85,7 +85,7 @@ class Chunk:
     """A part of a document; the unit that retrieval returns."""
 
     id: str
-    """``<document id>:<ordinal>``."""
+    """``<document id>:<ordinal>``, by `ids.chunk_id`."""
     document: str
     """Id of its document."""
     ordinal: int
@@ -105,7 +105,7 @@ class Window:
     """Consecutive chunks of one document that an extractor reads together."""
 
     id: str
-    """``<document id>@<ordinal>``."""
+    """``<document id>@<ordinal>``, by `ids.window_id`."""
     document: str
     ordinal: int
     title: str
@@ -447,7 +447,7 @@ class Cut:
     kind: EvidenceKind
     n_items: int
     n_tokens: int
-    """Of these items; of many hundreds only some are counted, and the others estimated from their mean."""
+    """Tokens of these items; of many hundreds only some are counted, and the others estimated from their mean."""
     budget: int
     """Token budget of its block."""
 

@@ -6,28 +6,28 @@ The constants stand apart from that code so that an index can be opened without 
 """
 
 TITLES = "titles-capitals-1"
-"""Of `extract.titles`: which names a document has, and which titles it mentions."""
+"""Revision of `extract.titles`: which names a document has, and which titles it mentions."""
 
 EXTRACTION_PROMPT = "2"
-"""Of `extract.llm`: what stands around the text of a window beside the prompt, whose own text is hashed."""
+"""Revision of `extract.llm`: what stands around the text of a window beside the prompt, whose own text is hashed."""
 
 EXTRACTION_ROWS = "3"
-"""Of `extract.llm.extractor.to_rows`: how the records of a reply become rows, and on which chunks they rest."""
+"""Revision of `extract.llm.extractor.to_rows`: how records of a reply become rows, and on which chunks they rest."""
 
 RESOLUTION = "14"
-"""Of `extract.resolution` and `graph.merge`: which names are one entity, how it is shown, and what is said of it."""
+"""Revision of `extract.resolution` and `graph.merge`: which names are one entity, and what is shown and said of it."""
 
 KNOWN_NAMES = "known-names-2"
-"""Of `extract.known_names`: in which passages the names of a model's entities are found."""
+"""Revision of `extract.known_names`: in which passages the names of a model's entities are found."""
 
 EMBEDDING_TEXTS = "3"
-"""Of `graph.embedding_texts`: what is embedded of entities, relations, triples, predicates and reports."""
+"""Revision of `graph.embedding_texts`: what is embedded of entities, relations, triples, predicates and reports."""
 
 DESCRIPTIONS = "1"
-"""Of `graph.descriptions`: which statements stand for descriptions that outgrow the budget."""
+"""Revision of `graph.descriptions`: which statements stand for descriptions that outgrow the budget."""
 
 SYNONYMS = "2"
-"""Of `graph.synonyms`: which names are compared, and how."""
+"""Revision of `graph.synonyms`: which names are compared, and how."""
 
 SYNONYM_COSINE = 0.8
 """Least cosine of an edge between two names (arXiv:2502.14802, appendix: 0.8)."""
@@ -36,4 +36,4 @@ SYNONYM_NEIGHBOURS = 100
 """Edges that one name may begin, the nearest first (authors' code: about 100)."""
 
 EXTRACTIVE_REPORTS = "6"
-"""Of `graph.reports.extractive`: which sentences make up a report."""
+"""Revision of `graph.reports.extractive`: which sentences make up a report."""

@@ -34,7 +34,7 @@ def test_a_cancelled_upload_leaves_the_file_of_a_second_one(tmp_path):
     first, second = held(uploads), held(uploads)
     uploads.place(first)
     uploads.place(second)
-    uploads.settle(second)
+    uploads.commit(second)
     take_back(uploads, first)
     assert texts(uploads) == [b"Mara lit the lamp."]
 
@@ -52,17 +52,17 @@ def test_the_file_of_two_cancelled_uploads_goes(tmp_path):
 
 def test_files_are_unsettled_until_their_upload_ends_also_those_that_were_there(tmp_path):
     uploads = UploadFolder(tmp_path)
-    assert (uploads.unsettled(), uploads.files()) == ([], [])
+    assert (uploads.uncommitted(), uploads.files()) == ([], [])
     first, second = held(uploads), held(uploads)
-    assert uploads.unsettled() == [], "nothing is in its place yet"
+    assert uploads.uncommitted() == [], "nothing is in its place yet"
     uploads.place(first)
-    uploads.settle(first)
-    assert uploads.unsettled() == []
+    uploads.commit(first)
+    assert uploads.uncommitted() == []
     uploads.place(second)
-    assert uploads.unsettled() == uploads.files()
+    assert uploads.uncommitted() == uploads.files()
     assert len(uploads.files()) == 1
     take_back(uploads, second)
-    assert uploads.unsettled() == []
+    assert uploads.uncommitted() == []
     assert texts(uploads) == [b"Mara lit the lamp."]
 
 
@@ -81,7 +81,7 @@ def test_a_finished_upload_keeps_its_file_whatever_the_others_do(tmp_path_factor
             uploads.place(ids[name])
             state[name] = "placed"
         elif step == "settle" and state[name] == "placed":
-            uploads.settle(ids[name])
+            uploads.commit(ids[name])
             state[name] = "finished"
         elif step == "take back" and state[name] in ("held", "placed"):
             take_back(uploads, ids[name])

@@ -12,7 +12,8 @@ from polygraph.errors import quoted
 
 if TYPE_CHECKING:
     from polygraph.extract.resolution.records import Merge, PairDecision
-    from polygraph.indexing.entities import Decision, EntityHistory, PairHistory
+    from polygraph.indexing.entities.decisions import Decision
+    from polygraph.indexing.entities.history import EntityHistory, PairHistory
     from polygraph.store.protocol import EntityOverview
     from polygraph.workspace.entities import EntityChange
     from polygraph.workspace.index import Index

@@ -22,7 +22,8 @@ OPENAI_VARIABLES = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
 _PREFIX = "POLYGRAPH_"
 _OTHER_VARIABLES = ("CONFIG", "SERVER_TOKENS")
 _ALIKE = 0.6
-"""Of two names by difflib: ``model`` and ``chat_model`` have .67, ``home`` and ``cache`` .44."""
+"""Likeness of two names by difflib from which one is suggested: ``model`` and ``chat_model`` have .67, ``home`` and
+``cache`` .44."""
 
 
 class UntrustedSettings(UserWarning):

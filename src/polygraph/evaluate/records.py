@@ -38,7 +38,7 @@ class MadeWith:
     reranker: str
     """Empty without one."""
     temperature: float
-    """Of the answerer, where a method does not set its own."""
+    """Temperature of the answerer, where a method does not set its own."""
     settings: str
     """Digest of the parameters and the code of the method, and of all prompts."""
     max_tokens: int | None
@@ -50,7 +50,7 @@ class MadeWith:
     document: str = ""
     """Id of the document, if the index is that of one document."""
     form: str = ""
-    """Of the answers; empty: the method's own."""
+    """Form of the answers; empty: the method's own."""
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Self:

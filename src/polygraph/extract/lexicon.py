@@ -76,7 +76,7 @@ duca principe fra fray konge kong prins greve hertug hertig koning graaf pan hra
 κύριος bay السيد الأمير الملك الشيخ
 """
 GENDER_OF_TITLE = {**dict.fromkeys(_OF_WOMEN.split(), "f"), **dict.fromkeys(_OF_MEN.split(), "m")}
-"""Of titles that are more than polite."""
+"""Gender of titles that are more than polite."""
 
 _ABBREVIATIONS = (
     "mr mrs ms dr prof capt lieut lt sgt col maj gen adm cmdr rev st jr sr mme mlle hon messrs mt ft no"

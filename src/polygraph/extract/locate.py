@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 from string import ascii_letters, digits
 
 from polygraph.records import Span, Window
-from polygraph.text.words import ascii_splitter
+from polygraph.text.words import ascii_splitter, is_word_character
 
 MAX_SPANS = 20
 """Spans kept per name, in addition to the first span in each further chunk."""
@@ -256,7 +256,7 @@ def _whole_words(wanted: str, text: str) -> list[tuple[int, int]]:
     found, at = [], text.find(wanted)
     while at >= 0:
         end = at + len(wanted)
-        if not ((at and _is_of_word(text[at - 1])) or _is_of_word(text[end : end + 1])):
+        if not ((at and is_word_character(text[at - 1])) or is_word_character(text[end : end + 1])):
             found.append((at, end))
         at = text.find(wanted, at + 1)
     return found
@@ -287,12 +287,10 @@ def _plain_characters() -> frozenset[str]:
     return frozenset(
         c
         for c in map(chr, chain.from_iterable(blocks))
-        if not of_others.match(c) and c.lower() == (_fold(c) if _is_of_word(c) else c) and len(c.lower()) == 1
+        if not of_others.match(c)
+        and c.lower() == (_fold(c) if is_word_character(c) else c)
+        and len(c.lower()) == 1
     )
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 @cache

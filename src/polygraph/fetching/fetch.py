@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 from polygraph.errors import BadInput
 from polygraph.fetching.addresses import file_name, normal_address, read_list, site_of
 from polygraph.fetching.client import Client, FetchFailed, Reply
-from polygraph.fetching.courtesy import Courtesy
 from polygraph.fetching.page_folder import PageFolder
+from polygraph.fetching.politeness import Politeness
 from polygraph.fetching.sitemaps import MAX_BYTES as MAX_SITEMAP_BYTES
 from polygraph.fetching.sitemaps import read_sitemap
 from polygraph.ingest import EVERYTHING, FORMATS, Selection
@@ -112,10 +112,10 @@ def fetch_pages(
     listed = _listed(addresses)
     roots = [normal_address(each) for each in sitemaps]
     client = Client(allow_private=allow_private, deadline_s=limits.deadline_s)
-    courtesy = Courtesy(client.get, limits.pause_s)
+    politeness = Politeness(client.get, limits.pause_s)
     report = FetchReport(folder=str(folder))
     try:
-        listed += _of_sitemaps(client, courtesy, roots, limits, report)
+        listed += _of_sitemaps(client, politeness, roots, limits, report)
         wanted = [url for url in dict.fromkeys(listed) if _takes(selection, url)]
         if not wanted:
             raise BadInput(
@@ -133,7 +133,7 @@ def fetch_pages(
                     continue
                 try:
                     left -= _fetch(
-                        url, client, courtesy, pages, report, min(limits.max_page_bytes, left), prune
+                        url, client, politeness, pages, report, min(limits.max_page_bytes, left), prune
                     )
                 except FetchFailed as problem:
                     report.failed.append((url, str(problem)))
@@ -172,7 +172,7 @@ def fetch_page(address: str, *, max_bytes: int, deadline_s: float) -> FetchedPag
     url = normal_address(address)
     client = Client(allow_private=False, deadline_s=deadline_s)
     try:
-        reply = client.get(url, max_bytes, allowed=Courtesy(client.get, 0.0))
+        reply = client.get(url, max_bytes, allowed=Politeness(client.get, 0.0))
     finally:
         client.close()
     if reply.status != 200:
@@ -192,7 +192,7 @@ def _listed(addresses: Sequence[str | Path]) -> list[str]:
 
 
 def _of_sitemaps(
-    client: Client, courtesy: Courtesy, roots: Sequence[str], limits: FetchLimits, report: FetchReport
+    client: Client, politeness: Politeness, roots: Sequence[str], limits: FetchLimits, report: FetchReport
 ) -> list[str]:
     """Return the pages that sitemaps list, those of one before those of the next.
 
@@ -205,7 +205,7 @@ def _of_sitemaps(
     while waiting:
         url = waiting.popleft()
         try:
-            reply = client.get(url, MAX_SITEMAP_BYTES, allowed=courtesy)
+            reply = client.get(url, MAX_SITEMAP_BYTES, allowed=politeness)
             if reply.status != 200:
                 raise FetchFailed(f"has the status {reply.status}")
             pages, more = read_sitemap(reply.body)
@@ -231,7 +231,7 @@ def _of_sitemaps(
 def _fetch(
     url: str,
     client: Client,
-    courtesy: Courtesy,
+    politeness: Politeness,
     pages: PageFolder,
     report: FetchReport,
     max_bytes: int,
@@ -245,7 +245,9 @@ def _fetch(
     if max_bytes <= 0:
         raise FetchFailed("comes after the limit of all bytes together")
     before = pages.page(url)
-    reply = _patient(url, client, courtesy, max_bytes, before.conditions if before is not None else {})
+    reply = _get_with_retries(
+        url, client, politeness, max_bytes, before.conditions if before is not None else {}
+    )
     if reply.status == 304 and before is not None:
         report.unchanged += 1
         return 0
@@ -267,16 +269,16 @@ def _fetch(
     return len(reply.body)
 
 
-def _patient(
-    url: str, client: Client, courtesy: Courtesy, max_bytes: int, conditions: dict[str, str]
+def _get_with_retries(
+    url: str, client: Client, politeness: Politeness, max_bytes: int, conditions: dict[str, str]
 ) -> Reply:
-    """Get an address, again if the server asks to come back."""
+    """Get an address, and again while the server is busy, after the delay that it asks for."""
     for attempt in range(1, _ATTEMPTS + 1):
-        reply = client.get(url, max_bytes, conditions, allowed=courtesy)
+        reply = client.get(url, max_bytes, conditions, allowed=politeness)
         if reply.status not in _BUSY or attempt == _ATTEMPTS:
             break
         asked = reply.headers.get("retry-after", "")
-        courtesy.put_off(reply.url, float(asked) if asked.isdecimal() else _DEFAULT_RETRY_S)
+        politeness.put_off(reply.url, float(asked) if asked.isdecimal() else _DEFAULT_RETRY_S)
     return reply
 
 

@@ -8,9 +8,9 @@ from polygraph.fetching.addresses import normal_address
 from polygraph.ingest.readers.html import tags
 
 MAX_ENTRIES = 50_000
-"""Of one sitemap, as the protocol says."""
+"""Most entries of one sitemap, as the protocol says."""
 MAX_BYTES = 52_428_800
-"""Of one unpacked sitemap, as the protocol says."""
+"""Most bytes of one unpacked sitemap, as the protocol says."""
 
 
 def read_sitemap(data: bytes) -> tuple[list[str], list[str]]:

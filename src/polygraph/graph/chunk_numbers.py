@@ -3,17 +3,7 @@
 import numpy as np
 
 from polygraph.arrays import Array
-
-
-def chunk_key(chunk: str) -> tuple[str, int]:
-    """Return the sort key of a chunk id: document, then position in it.
-
-    >>> sorted(["b.md:2", "b.md:10", "a:9"], key=chunk_key)
-    ['a:9', 'b.md:2', 'b.md:10']
-    """
-    document, _, ordinal = chunk.rpartition(":")
-    # Ids of another form (from an imported graph) are sorted by their text.
-    return (document, int(ordinal)) if ordinal.isascii() and ordinal.isdigit() else (chunk, 0)
+from polygraph.ids import chunk_key
 
 
 class ChunkNumbers(dict[str, int]):

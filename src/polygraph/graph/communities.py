@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.arrays import BATCH, Array, distinct
-from polygraph.graph.chunk_numbers import ChunkNumbers, chunk_key
+from polygraph.graph.chunk_numbers import ChunkNumbers
 from polygraph.graph.csr import Graph
+from polygraph.ids import chunk_key
 from polygraph.memory import trim_heap
 from polygraph.records import Community, digest
 

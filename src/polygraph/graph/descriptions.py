@@ -1,9 +1,10 @@
-"""Descriptions that outgrow a budget: which ones do, and a selection of what is said, spread over documents."""
+"""Descriptions beyond a token budget: which ones are, and a selection of them, spread over documents."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
+from polygraph.ids import document_of_chunk
 from polygraph.records import Description
 from polygraph.text.tokens import count_tokens, truncate
 
@@ -70,18 +71,6 @@ def _in_turns(chunks: tuple[str, ...]) -> tuple[int, ...]:
         turn += 1
         waiting = [group for group in waiting if turn < len(group)]
     return tuple(found)
-
-
-def document_of(description: Description) -> str:
-    """Return the id of the document that a description comes from."""
-    return document_of_chunk(description.chunk)
-
-
-# Descriptions of many rows come from the same chunks.
-@lru_cache(maxsize=16_384)
-def document_of_chunk(chunk: str) -> str:
-    """Return the id of the document of a chunk."""
-    return chunk.rpartition(":")[0]
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ _EDGE = np.dtype([("source", np.int32), ("target", np.int32), ("weight", np.floa
 
 
 def edge_arrays(edges: Iterable[tuple[int, int, float]]) -> tuple[Vertices, Vertices, NDArray[np.float64]]:
-    """Return the sources, targets and weights of some edges.
+    """Return the sources, targets and weights of some edges, each of shape ``(n_edges,)``, in the order given.
 
     >>> [column.tolist() for column in edge_arrays([(0, 1, 0.5), (1, 2, 2.0)])]
     [[0, 1], [1, 2], [0.5, 2.0]]

@@ -59,7 +59,7 @@ class TitleGraph:
         return np.where(known, places, -1).astype(np.int64)
 
     def n_passages(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of passages that each name titles or occurs in."""
+        """Return the number of passages that each name titles or occurs in, shape ``(len(names),)``."""
         found = np.zeros(len(names), dtype=np.int64)
         for graph in (self.titles, self.links, self.shared):
             indptr = np.asarray(graph.indptr)

@@ -101,9 +101,9 @@ class _Task:
 
     item: _FileBatch | _DocumentBatch
     files: tuple[tuple[int, SourceFile], ...] = ()
-    """Of a batch of files: each with the number of files after it."""
+    """Files of a batch: each with the number of files after it."""
     texts: tuple[tuple[int, ReadText], ...] = ()
-    """Of a batch of documents: the texts that were read here, also those that are not cut."""
+    """Texts of a batch of documents: those that were read here, also those that are not cut."""
 
 
 class ClusterDocuments:

@@ -50,7 +50,7 @@ class CopyReport:
     target: str
     documents: int
     rows: int
-    """Of all tables, those of replies and of the ledger included."""
+    """Rows of all tables, those of replies and of the ledger included."""
     layers: tuple[str, ...]
     """Layers whose files were copied; those of others are built by the next `polygraph index`."""
     left: tuple[str, ...]

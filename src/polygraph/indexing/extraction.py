@@ -7,6 +7,7 @@ from itertools import islice
 
 from polygraph.errors import NothingExtracted
 from polygraph.extract.llm import extractor as llm
+from polygraph.ids import document_of_window
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import Extraction, Window
 from polygraph.store.protocol import Store
@@ -83,7 +84,7 @@ def _extract_with_model(
     on_document: Callable[[str, list[Extraction] | None], object],
 ) -> None:
     lock = threading.Lock()
-    left = Counter(map(_document_of, pending))
+    left = Counter(map(document_of_window, pending))
     n_windows = Counter(document for _, document in task.store.extractions.window_documents())
     found: dict[str, dict[str, Extraction]] = {
         document: {} for document, n in left.items() if n == n_windows[document]
@@ -98,7 +99,7 @@ def _extract_with_model(
             for extraction in extractions:
                 task.store.extractions.put(extraction, extractor)
         for extraction in extractions:
-            document = _document_of(extraction.window)
+            document = document_of_window(extraction.window)
             left[document] -= 1
             if document in found:
                 found[document][extraction.window] = extraction
@@ -143,10 +144,6 @@ def _read_windows(store: Store, ids: Sequence[str]) -> Iterator[Window]:
         yield from store.extractions.windows(ids[at : at + _WINDOWS_READ])
 
 
-def _document_of(window: str) -> str:
-    return window.rpartition("@")[0]
-
-
 def _whole_documents(windows: Sequence[str], size: int) -> Iterator[list[str]]:
     """Cut a list of windows, sorted by document, at the first end of a document after `size` windows.
 
@@ -155,7 +152,7 @@ def _whole_documents(windows: Sequence[str], size: int) -> Iterator[list[str]]:
     """
     part: list[str] = []
     for window in windows:
-        if len(part) >= size and _document_of(window) != _document_of(part[-1]):
+        if len(part) >= size and document_of_window(window) != document_of_window(part[-1]):
             yield part
             part = []
         part.append(window)

@@ -18,6 +18,7 @@ from polygraph.extract.resolution.resolve import resolve_rows
 from polygraph.graph.cooccurrence import Pruning, join_and_prune
 from polygraph.graph.merge.merged_graph import MergedGraph
 from polygraph.graph.merge.view import GraphView, view_of
+from polygraph.ids import chunk_id
 from polygraph.indexing.extraction import extract_pending, why_nothing
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.located_names import locate_names, mentioned
@@ -99,7 +100,7 @@ def _write_graph(
     chunk_ids: list[str] = []
     for document, n_chunks in store.documents.chunk_counts():
         first_chunk[document] = len(chunk_ids)
-        chunk_ids += [f"{document}:{ordinal}" for ordinal in range(n_chunks)]
+        chunk_ids += [chunk_id(document, ordinal) for ordinal in range(n_chunks)]
     merged = MergedGraph(
         cache.rows,
         slots,

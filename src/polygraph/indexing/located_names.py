@@ -12,6 +12,7 @@ import numpy as np
 from polygraph.arrays import Array, Table, distinct
 from polygraph.extract.known_names import KnownName, NameFinder
 from polygraph.extract.resolution.records import ResolvedRows
+from polygraph.ids import chunk_id, chunk_key
 from polygraph.records import Entity
 from polygraph.store.protocol import Store
 from polygraph.text.passage import fields_shown
@@ -61,9 +62,9 @@ def mentioned(entities: Iterable[Entity], ids: Sequence[str], located: Located) 
         if entity.id not in by_id:
             yield entity
             continue
-        places = {(chunk.rpartition(":")[0], int(chunk.rpartition(":")[2])) for chunk in entity.chunks}
+        places = set(map(chunk_key, entity.chunks))
         places.update(by_id[entity.id])
-        yield replace(entity, chunks=tuple([f"{i}:{n}" for i, n in sorted(places)]))
+        yield replace(entity, chunks=tuple([chunk_id(i, n) for i, n in sorted(places)]))
 
 
 def _names(slots: Table, resolved: ResolvedRows) -> Iterator[KnownName]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
-from polygraph.graph.descriptions import document_of_chunk
 from polygraph.graph.reports.write import MIN_SIZE, extractive_reports, write_reports
+from polygraph.ids import document_of_chunk
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.row_cache import known_qualities
 from polygraph.records import Report

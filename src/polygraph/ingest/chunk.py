@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from polygraph.ids import chunk_id, window_id
 from polygraph.records import Chunk, Document, Json, Window
 from polygraph.text.headings import MAX_HEADING, UNDERLINE, heading_paths
 from polygraph.text.passage import short_fields
@@ -101,7 +102,7 @@ def chunk(
             metadata["begins_in"] = [*paths[begins - 1][1]]
         chunks.append(
             Chunk(
-                id=f"{document.id}:{ordinal}",
+                id=chunk_id(document.id, ordinal),
                 document=document.id,
                 ordinal=ordinal,
                 start=start,
@@ -144,7 +145,7 @@ def windows(document: Document, chunks: Sequence[Chunk], *, max_tokens: int = 12
     fields = short_fields(document.metadata)
     return [
         Window(
-            id=f"{document.id}@{ordinal}",
+            id=window_id(document.id, ordinal),
             document=document.id,
             ordinal=ordinal,
             title=document.title,

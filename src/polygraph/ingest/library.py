@@ -1,4 +1,4 @@
-"""Libraries that read foreign formats: imported when a file needs them, and kept quiet."""
+"""Libraries that read file formats: imported when a file needs them, with their warnings suppressed."""
 
 import logging
 import warnings

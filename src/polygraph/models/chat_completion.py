@@ -125,7 +125,7 @@ def _between(reported: object, counted: int, most: int) -> int | None:
     return int(reported) if reported or not counted else None
 
 
-def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGuard[int]:
+def is_plausible_by_length(reported: object, n_bytes: int, most: int = 0) -> TypeGuard[int]:
     """Tell from the length of a text whether reported tokens are plausible, as nearly all are, without counting.
 
     A token has some four bytes: a count from an eighth of the bytes, but at least 1, to all of them is believed.
@@ -135,7 +135,7 @@ def is_surely_plausible(reported: object, n_bytes: int, most: int = 0) -> TypeGu
         n_bytes: of the text in UTF-8.
         most: tokens that are believed of a text of any length.
 
-    >>> is_surely_plausible(25, 100), is_surely_plausible(3, 100), is_surely_plausible(250, 100)
+    >>> is_plausible_by_length(25, 100), is_plausible_by_length(3, 100), is_plausible_by_length(250, 100)
     (True, False, False)
     """
     return type(reported) is int and n_bytes > 0 and max(1, n_bytes // 8) <= reported <= max(n_bytes, most)
@@ -281,13 +281,13 @@ class CompletionReader:
             text, finish = text[:MAX_REPLY_CHARS], "length"
         usage = self.usage or {}
         said_read, said_written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        reads = said_read if is_surely_plausible(said_read, n_prompt_bytes) else None
+        reads = said_read if is_plausible_by_length(said_read, n_prompt_bytes) else None
         counted = 0
         if reads is None:
             counted = n_prompt_tokens if isinstance(n_prompt_tokens, int) else n_prompt_tokens()
             reads = plausible_prompt_tokens(said_read, counted)
         most = max_output_tokens or MAX_REASONING_TOKENS
-        writes = said_written if is_surely_plausible(said_written, n_bytes_of([text]), most) else None
+        writes = said_written if is_plausible_by_length(said_written, n_bytes_of([text]), most) else None
         written = 0
         if writes is None:
             written = count_tokens(text)

@@ -28,7 +28,7 @@ _WEIGHT = 8
 """Calls to a language model beside which one that embeds documents may be made. They take longer, and others wait for
 what they return, while vectors are the last that an index needs.
 """
-_PATIENCE_S = 5.0
+_DEFER_S = 5.0
 """How long such a call waits until no call to a language model waits, before it is made beside them."""
 MAX_QUESTIONS = 4096
 """Vectors of questions that are kept in memory."""
@@ -64,7 +64,7 @@ class EmbeddingCache:
         self._changed = threading.Condition()
 
     def embed(self, embedder: Embedder, texts: Iterable[str], kind: TextKind, line: Attempt) -> Vectors:
-        """Return unit vectors; see `Calls.embed`."""
+        """Return unit vectors, shape ``(n_texts, dimension)``, in the order of the texts; see `Calls.embed`."""
         wanted = list(texts)
         if not wanted:
             return np.empty((0, embedder.dimension), dtype=np.float32)
@@ -92,7 +92,7 @@ class EmbeddingCache:
                 yield number, self.embed(embedder, block, kind, line)
             return
         embed = partial(self.embed, embedder, kind=kind, line=line)
-        with self._pool.background(embed, weight=_WEIGHT, patience_s=_PATIENCE_S) as running:
+        with self._pool.background(embed, weight=_WEIGHT, defer_s=_DEFER_S) as running:
             n_open = 0
             for block in blocks:
                 running.add(block)

@@ -34,7 +34,7 @@ class QuestionCache:
         texts: Sequence[str],
         compute: Callable[[list[str]], NDArray[np.float64]],
     ) -> tuple[NDArray[np.float64], int]:
-        """Return scores of texts and how many were cached; only new ones are computed."""
+        """Return the scores of texts, shape ``(len(texts),)``, and how many were cached; only new ones are computed."""
         keys = [(name, question, text) for text in texts]
         n_known = _fill(self.scores, keys, lambda missing: compute([text for _, _, text in missing]).tolist())
         return np.asarray([self.scores[key] for key in keys], dtype=np.float64), n_known

@@ -59,13 +59,13 @@ class _Job(Generic[S, T]):
         *,
         linger_s: float = 0.0,
         weight: int = 1,
-        patience_s: float = 0.0,
+        defer_s: float = 0.0,
     ) -> None:
         self._function = function
         self.weight = weight
         """How many threads of other items one that processes these counts for, where both wait for threads."""
-        self._patience_s = patience_s
-        self._patient_until = 0.0
+        self._defer_s = defer_s
+        self._deferred_until = 0.0
         self._context = contextvars.copy_context()
         self._items: list[S | None] = list(items)
         """None for those that were started: they may be large."""
@@ -80,8 +80,8 @@ class _Job(Generic[S, T]):
     def add(self, item: S) -> int:
         """Add an item; return its index."""
         with self._lock:
-            if self._patience_s and not self._n_workers and self._n_started == len(self._items):
-                self._patient_until = time.monotonic() + self._patience_s
+            if self._defer_s and not self._n_workers and self._n_started == len(self._items):
+                self._deferred_until = time.monotonic() + self._defer_s
             self._items.append(item)
             self._lock.notify()
             return len(self._items) - 1
@@ -92,9 +92,9 @@ class _Job(Generic[S, T]):
         return not self._stopped and self._n_started < len(self._items)
 
     @property
-    def is_patient(self) -> bool:
-        """Whether its items let those of jobs with a smaller weight start first: until a thread processes them."""
-        return not self._n_workers and time.monotonic() < self._patient_until
+    def is_deferred(self) -> bool:
+        """Whether items of jobs with a smaller weight start first: until a thread has begun, or the delay ends."""
+        return not self._n_workers and time.monotonic() < self._deferred_until
 
     def add_worker(self) -> bool:
         """Count one more thread that will call `work`, if there is an item for it."""
@@ -264,7 +264,7 @@ class ThreadPool:
         nested = getattr(self._thread, "is_ours", False)
         n_helpers = self._start_helpers(job, len(todo) - 1 if nested else len(todo)) if len(todo) > 1 else 0
 
-        def recruit() -> None:
+        def start_helpers() -> None:
             self._start_helpers(job)
 
         results: dict[int, T] = {}
@@ -275,7 +275,7 @@ class ThreadPool:
             # A thread of the pool works too, so that there is progress when no thread is free. The main thread
             # only waits, so that Ctrl-C does not break a call in flight.
             if (nested or not n_helpers) and job.add_worker():
-                job.work(recruit)
+                job.work(start_helpers)
             expected = len(todo)
             while len(results) + len(errors) + n_waiting < expected:
                 # Threads that were busy with other work may be free by now.
@@ -306,7 +306,7 @@ class ThreadPool:
 
     @contextmanager
     def background(
-        self, function: Callable[[S], T], *, weight: int = 1, patience_s: float = 0.0
+        self, function: Callable[[S], T], *, weight: int = 1, defer_s: float = 0.0
     ) -> Iterator[Background[S, T]]:
         """Apply a function to items as they are added; see `Calls.background`.
 
@@ -314,10 +314,10 @@ class ThreadPool:
             function: see there.
             weight: how many threads of other calls one of this call counts for, where both wait for threads. With 8,
                 this call has one thread until the others have eight.
-            patience_s: how long items wait at most, before the first of them starts, while items of calls with a
+            defer_s: how long items wait at most, before the first of them starts, while items of calls with a
                 smaller weight wait for threads.
         """
-        job: _Job[S, T] = _Job(function, linger_s=_LINGER_S, weight=weight, patience_s=patience_s)
+        job: _Job[S, T] = _Job(function, linger_s=_LINGER_S, weight=weight, defer_s=defer_s)
 
         def start_helpers() -> None:
             if not self._must_wait(job):
@@ -363,12 +363,14 @@ class ThreadPool:
 
     def _must_wait(self, job: _Job[Any, Any]) -> bool:
         """Tell whether the items of a job let those of others start first."""
-        return job.is_patient and any(other.weight < job.weight and other.has_waiting for other in self._jobs)
+        return job.is_deferred and any(
+            other.weight < job.weight and other.has_waiting for other in self._jobs
+        )
 
     def _work(self, job: _Job[Any, Any]) -> None:
         self._thread.is_ours = True
         try:
-            other = job.work(lambda: self._neediest(job))
+            other = job.work(lambda: self._job_short_of_threads(job))
         finally:
             self._spare.release()
         # A caller who waits for threads learns that some are free only when one of its own items is finished.
@@ -380,15 +382,15 @@ class ThreadPool:
         waiting = [job for job in self._jobs if job.has_waiting and not self._must_wait(job)]
         return min(waiting, key=lambda job: (job.n_workers + 1) * job.weight, default=None)
 
-    def _neediest(self, job: _Job[Any, Any]) -> _Job[Any, Any] | None:
+    def _job_short_of_threads(self, job: _Job[Any, Any]) -> _Job[Any, Any] | None:
         """Return the job with waiting items and the fewest threads by weight, if it has fewer even with one more.
 
         The last thread of a job stays.
         """
         others = [
-            other for other in self._jobs if other is not job and other.has_waiting and not other.is_patient
+            other for other in self._jobs if other is not job and other.has_waiting and not other.is_deferred
         ]
-        neediest = min(others, key=lambda other: (other.n_workers + 1) * other.weight, default=None)
-        if neediest is None or job.n_workers < 2:
+        found = min(others, key=lambda other: (other.n_workers + 1) * other.weight, default=None)
+        if found is None or job.n_workers < 2:
             return None
-        return neediest if (neediest.n_workers + 1) * neediest.weight < job.n_workers * job.weight else None
+        return found if (found.n_workers + 1) * found.weight < job.n_workers * job.weight else None

@@ -109,7 +109,7 @@ class _Step:
 
     name: str
     content: bytes
-    """Of the manifest, as it is stored."""
+    """Bytes of the manifest, as it is stored."""
     manifest: VersionManifest
 
     @classmethod

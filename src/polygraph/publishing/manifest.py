@@ -55,7 +55,7 @@ class Patch(NamedTuple):
     """Where the part begins there."""
     end: int
     differences: bool
-    """Of 32-bit numbers the differences are compared."""
+    """Whether the differences of 32-bit numbers are compared."""
     object: str
     """Name of the object that holds it."""
     offset: int

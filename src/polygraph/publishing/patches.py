@@ -21,7 +21,7 @@ LEAST_SOURCE, MOST_SOURCE = 8, 1 << 23
 _WINDOW_LOG = 24
 """Logarithm of the bytes that a reader must hold to apply a patch; not less than both together."""
 _LEVEL = 12
-"""Of Zstandard: 9 takes 60% of the time, and patches of tables are 5% larger."""
+"""Level of Zstandard: 9 takes 60% of the time, and patches of tables are 5% larger."""
 
 
 class PatchUnusable(Exception):

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed, quoted
 from polygraph.publishing.blocks import blocks, sha256
@@ -48,8 +49,9 @@ from polygraph.store.page_sums import sums_file
 KEEP = 10
 """Versions that stay readable."""
 GRACE_S = 24 * 3600.0
+"""Age from which on what is no longer needed is deleted."""
 _USED_SHARE = 0.3
-"""Of an object that is in use less, the blocks are written again."""
+"""The blocks of an object are written again if less than this share of it is in use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +65,12 @@ class Published:
     """False if the store had this version as its newest one."""
     files: int
     bytes: int
-    """Of the files."""
+    """Bytes of the files."""
     written_objects: int
     written_bytes: int
-    """Of the objects that were written, compressed, with the manifest."""
+    """Bytes of the objects that were written, compressed, with the manifest."""
     patch_bytes: int
-    """Of these, the patches by which readers of the version before get this one; 0 if none was written."""
+    """Bytes, among these, of the patches by which readers of the version before get this one; 0 if none was written."""
     deleted_objects: int
 
 
@@ -103,43 +105,18 @@ def publish(
     store, started = ObjectStore(url), time.time()
     pointer = read_pointer(store)
     listed = store.modified(OBJECTS)
-    current = _manifest(store, pointer.current) if pointer is not None else None
-    known = current.blocks() if current is not None else {}
-    known = {name: block for name, block in known.items() if block.object in listed}
     recent = {name for name, changed in listed.items() if started - grace_s / 2 < changed < float("inf")}
-    writers, base = list[ObjectWriter](), None
     with tempfile.TemporaryDirectory(prefix="polygraph-publish-", ignore_cleanup_errors=True) as scratch:
         try:
-            files = [
-                FileParts(path, file, [(sha256(block), len(block)) for block in blocks(file)])
-                for path, file in _finished_files(folder, Path(scratch))
-            ]
-            kept_blocks = _worth_keeping(known, {block for file in files for block in file.parts})
-            done, total = 0, sum(file.size for file in files)
-            with ObjectWriter(store, kept_blocks, recent) as writer:
-                writers.append(writer)
-                for file in files:
-                    writer.add(file.file, file.parts)
-                    done += file.size
-                    progress(done, total)
-            manifest = VersionManifest(
-                tuple(PublishedFile(f.path, tuple(writer.placed[name] for name, _ in f.parts)) for f in files)
+            written = _write_objects(
+                folder, Path(scratch), store, pointer, set(listed), recent, cache, progress
             )
-            is_new = (
-                current is None or manifest.files != current.files or not current.objects() <= set(listed)
-            )
-            if is_new and current is not None and pointer is not None and cache is not None:
-                base = base_for_patches(store, cache, pointer.current)
-            if base is not None and current is not None:
-                with ObjectWriter(store, {}, recent) as writer:
-                    writers.append(writer)
-                    drafts = make_patches(files, manifest, current, base, writer)
-                manifest = drafts.placed_in(manifest, writer.placed)
         except FileNotFoundError as error:
             raise StorageFailed(
                 f"{folder} was changed while it was published. Publish again when builds have ended"
             ) from error
-    if is_new or pointer is None:
+    manifest = written.manifest
+    if written.is_new or pointer is None:
         name, content = manifest.dumps()
         store.put(f"{VERSIONS}/{name}", content)
     else:  # with the patches by which it was published
@@ -150,17 +127,16 @@ def publish(
             "What was written is kept for a while; publish again with a larger --grace"
         )
     kept = _switch_pointer(store, name, keep, grace_s)
-    base = None
     if cache is not None:
         cache.delete_others([version for version, _ in kept.versions])
     return Published(
         url=store.url,
         version=name,
-        is_new=is_new,
+        is_new=written.is_new,
         files=len(manifest.files),
         bytes=manifest.size,
-        written_objects=sum(writer.objects for writer in writers),
-        written_bytes=sum(writer.bytes for writer in writers) + len(content),
+        written_objects=written.objects,
+        written_bytes=written.bytes + len(content),
         patch_bytes=manifest.patches.packed if manifest.patches is not None else 0,
         deleted_objects=_delete_unnamed(store, kept, manifest.objects(), grace_s),
     )
@@ -172,6 +148,74 @@ def read_pointer(store: ObjectStore) -> Pointer | None:
         return Pointer.loads(store.get(POINTER, MAX_POINTER_BYTES))
     except FileNotFoundError:
         return None
+
+
+class _Written(NamedTuple):
+    """The objects of a version, before its manifest is written."""
+
+    manifest: VersionManifest
+    is_new: bool
+    """Whether it is another version than the one of the pointer."""
+    objects: int
+    bytes: int
+
+
+def _write_objects(
+    folder: Path,
+    scratch: Path,
+    store: ObjectStore,
+    pointer: Pointer | None,
+    listed: set[str],
+    recent: set[str],
+    cache: VersionCache | None,
+    progress: Callable[[int, int], None],
+) -> _Written:
+    """Write the blocks that the store does not have, and patches from the version before.
+
+    Args:
+        folder: of the index.
+        scratch: an empty folder for the copy of the tables.
+        store: gets the objects.
+        pointer: names the version before; None if there is none.
+        listed: names of the objects that the store has.
+        recent: those of them that no other publisher deletes meanwhile.
+        cache: see `publish`.
+        progress: see `publish`.
+
+    Raises:
+        FileNotFoundError: if a file of the index is deleted meanwhile.
+    """
+    current = _manifest(store, pointer.current) if pointer is not None else None
+    known = current.blocks() if current is not None else {}
+    known = {name: block for name, block in known.items() if block.object in listed}
+    files = [
+        FileParts(path, file, [(sha256(block), len(block)) for block in blocks(file)])
+        for path, file in _finished_files(folder, scratch)
+    ]
+    kept_blocks = _worth_keeping(known, {block for file in files for block in file.parts})
+    done, total = 0, sum(file.size for file in files)
+    with ObjectWriter(store, kept_blocks, recent) as writer:
+        for file in files:
+            writer.add(file.file, file.parts)
+            done += file.size
+            progress(done, total)
+    manifest = VersionManifest(
+        tuple(PublishedFile(f.path, tuple(writer.placed[name] for name, _ in f.parts)) for f in files)
+    )
+    is_new = current is None or manifest.files != current.files or not current.objects() <= listed
+    base = None
+    if is_new and current is not None and pointer is not None and cache is not None:
+        base = base_for_patches(store, cache, pointer.current)
+    if base is None or current is None:
+        return _Written(manifest, is_new, writer.objects, writer.bytes)
+    with ObjectWriter(store, {}, recent) as patch_writer:
+        drafts = make_patches(files, manifest, current, base, patch_writer)
+    return _Written(
+        drafts.placed_in(manifest, patch_writer.placed),
+        is_new,
+        writer.objects + patch_writer.objects,
+        writer.bytes + patch_writer.bytes,
+    )
 
 
 def _manifest(store: ObjectStore, version: str) -> VersionManifest | None:

@@ -30,7 +30,7 @@ _NOTED = 80
 _MAX_CHUNKS = 16
 """Chunks behind a piece of evidence that are read."""
 _MAX_COMPARED = 8
-"""Of these, those that a claim is compared with."""
+"""Most of them that a claim is compared with."""
 _HITS = (96, 256)
 """Chunks of the whole index among which those nearest to a claim are looked for: more where there are too few."""
 _MIN_CLAUSE_WORDS = 3

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygraph.graph.descriptions import document_of_chunk
 from polygraph.graph.reports.sentence_quality import name_likeness
+from polygraph.ids import document_of_chunk
 from polygraph.models import Models
 from polygraph.records import Chunk, Entity, Retrieval
 from polygraph.retrieve.added_chunks import RuleAnswer, with_chunks

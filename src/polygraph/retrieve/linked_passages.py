@@ -31,7 +31,7 @@ class PassageCosines:
     found: Nearest | None = None
     """At least the `NEAREST` passages."""
     scores: NDArray[np.float32] | None = None
-    """Of all chunks, by row."""
+    """Cosines of all chunks, by row."""
 
     @classmethod
     def searched(cls, vector: Vectors, index: Snapshot, k: int) -> "PassageCosines":

@@ -46,7 +46,7 @@ class CitedText:
     citations: tuple[Citation, ...] = ()
     notes: tuple[str, ...] = ()
     nearest: tuple[Citation, ...] = ()
-    """Of a refusal by rules, see `Answer.nearest`."""
+    """Nearest sentences of a refusal by rules, see `Answer.nearest`."""
 
 
 def refusal(reason: str) -> CitedText:

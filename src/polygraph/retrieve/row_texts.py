@@ -11,8 +11,9 @@ from string import punctuation
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from polygraph.graph.descriptions import document_of, in_turns
+from polygraph.graph.descriptions import in_turns
 from polygraph.graph.namesakes import distinct_name
+from polygraph.ids import document_of_chunk
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.retrieve.question_names import other_names_in_question, with_other_name
 from polygraph.store.snapshot import Snapshot
@@ -259,8 +260,8 @@ class RowTexts:
         """Read the dates of the documents of some descriptions, by chunk."""
         dates = self._dates
         # Many descriptions come from the same chunks.
-        by_chunk = {d.chunk: d for d in descriptions}
-        missing = {chunk: document_of(d) for chunk, d in by_chunk.items() if chunk not in dates}
+        chunks = {d.chunk for d in descriptions}
+        missing = {chunk: document_of_chunk(chunk) for chunk in chunks if chunk not in dates}
         if missing:
             found = self._index.dates(list(missing.values()))
             self._dates |= {chunk: found.get(document, "") for chunk, document in missing.items()}

@@ -40,7 +40,7 @@ _INVALID = {
     "model_attributes_type": "it must be a JSON object",
     "model_type": "it must be a JSON object",
 }
-"""What is said of some errors of pydantic, by type, instead of advice."""
+"""Our messages for some errors of pydantic, by type, instead of advice."""
 _MIN_KEY = 6
 """Fewest characters of a key; local endpoints take any."""
 _AGAIN_S = 5
@@ -102,7 +102,7 @@ class Secrets:
 
 
 def problem_of(error: BaseException) -> Problem:
-    """Convert an error. Of an unexpected one only the type is told: its text may quote anything."""
+    """Convert an error. For an unexpected one only the type is given, because its text may quote anything."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, errors.PolygraphError):

@@ -33,7 +33,7 @@ _UNCOUNTED = 4 * _ACCEPTED_AT_ONCE
 """Connections that are open and not counted: each is accepted, set up, refused and closed in passes of its own."""
 _LEAST_CONNECTIONS = 16
 _MOST_REFUSALS = 64
-"""Connections beyond the limit that are told so at one time; the others are only closed."""
+"""Connections beyond the limit that get an error reply at one time; the others are only closed."""
 _REFUSAL_S = 1.0
 """Time to read the refusal. A connection that is closed before its request was read loses what was sent on it."""
 

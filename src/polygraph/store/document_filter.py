@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.errors import BadInput
+from polygraph.ids import document_of_chunk
 from polygraph.records import Entity, Json, Relation, Triple
 from polygraph.store.protocol import StoreReader
 
@@ -50,7 +51,7 @@ class DocumentFilter:
     def permits(self, chunks: Iterable[str]) -> bool:
         """Tell whether all of some chunks (ids) are permitted."""
         documents = self.documents
-        return documents is None or all(c.rpartition(":")[0] in documents for c in chunks)
+        return documents is None or all(document_of_chunk(c) in documents for c in chunks)
 
     def count(self, chunks: Sequence[str]) -> int:
         """Return how many of some chunks (ids) are permitted."""

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from polygraph.arrays import text_hash
+from polygraph.ids import document_of_chunk
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.protocol import (
     EntityOrder,
@@ -564,7 +565,7 @@ class GraphTables:
         self._forget_summaries(
             key
             for key, summary in self.all_written_summaries()
-            if any(chunk.rpartition(":")[0] in documents for chunk in summary.chunks)
+            if any(document_of_chunk(chunk) in documents for chunk in summary.chunks)
         )
 
     def _forget_summaries(self, keys: Iterable[str]) -> None:

@@ -196,7 +196,7 @@ class _NewRows:
     ) -> None:
         self._files, self._known, self._block, self._on_done = files, known, block, on_done
         self._rows_of: dict[int, NDArray[np.int64]] = {}
-        """Of each block that is being embedded."""
+        """Rows of each block that is being embedded."""
         self._n_blocks = 0
         self._waiting: list[tuple[int, str]] = []
         self._n_copied = 0

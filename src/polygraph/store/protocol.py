@@ -83,7 +83,7 @@ class EntityOutline(NamedTuple):
     id: str
     name: str
     described: Sequence[tuple[int | str, str]]
-    """Of each description the key of its text, see `shared_texts.text_key`, and the id of its chunk."""
+    """For each description the key of its text, see `shared_texts.text_key`, and the id of its chunk."""
     is_visible: bool = True
     """Whether something of it is within the filter."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from polygraph.ids import document_of_chunk
 from polygraph.records import Community, CountedCommunity, Report
 from polygraph.store.serialization import (
     dump,
@@ -144,6 +145,6 @@ class ReportTables:
         obsolete = [
             (key,)
             for key, value in self.all_written()
-            if any(chunk.rpartition(":")[0] in documents for chunk in report_from_json(value).chunks)
+            if any(document_of_chunk(chunk) in documents for chunk in report_from_json(value).chunks)
         ]
         self._db.execute_many("DELETE FROM written WHERE key = ?", obsolete)

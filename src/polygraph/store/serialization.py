@@ -14,7 +14,7 @@ from polygraph.text.compact_json import compact_json
 PART = 1 << 16
 """Characters of a long list that are parsed at once."""
 _ID_CHARACTERS = 24
-"""Of the id of a chunk with its quotation marks, about."""
+"""Characters of the id of a chunk with its quotation marks, about."""
 _BETWEEN = '","'
 """Separator of two strings of a list."""
 

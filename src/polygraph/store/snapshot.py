@@ -253,7 +253,7 @@ class Snapshot:
         return self._vectors("chunk_vectors").search(vector, k, self._filter.chunks)
 
     def nearest_chunks(self, vector: Vectors, k: int) -> Nearest:
-        """Return what `search_chunks` does, as arrays."""
+        """Return what `search_chunks` does, as arrays of shape ``(k,)`` or shorter."""
         return self._vectors("chunk_vectors").nearest(vector, k, self._filter.chunks)
 
     def approximates_chunks(self, k: int) -> bool:
@@ -417,7 +417,10 @@ class Snapshot:
         return self._vectors("fact_vectors").search(vector, k, self._filter.triples)
 
     def search_predicates(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
-        """Return the `k` best predicates with their cosine; those used only outside the filter are left out."""
+        """Return the `k` predicates that are nearest to a unit vector, with their cosine, best first, ties by row.
+
+        Those that are used only outside the filter are left out.
+        """
         scores = self._vectors("predicate_vectors").scores(vector)
         hits = top(scores, k if self._filter.chunks is None else len(scores))
         found = [(self._predicates[hit.n], hit.score) for hit in hits]
@@ -426,13 +429,19 @@ class Snapshot:
         return found
 
     def predicate_similarities(self, vector: Vectors, predicates: Sequence[str]) -> dict[str, float]:
-        """Return the cosine of some predicates with a unit vector; those that no triple has are left out."""
+        """Return the cosine of some predicates with a unit vector, shape ``(dimension,)``, to six places, by predicate.
+
+        Those that no triple has are left out.
+        """
         scores = self._vectors("predicate_vectors").scores(vector)
         rows = {p: self._predicate_rows[p] for p in predicates if p in self._predicate_rows}
         return {p: round(float(scores[n]), 6) for p, n in rows.items()}
 
     def predicate_similarities_of(self, vector: Vectors, ns: NDArray[np.int64]) -> list[float]:
-        """Return the cosine of the predicates of some triples with a unit vector; 0 for a predicate without vector."""
+        """Return the cosine of the predicate of each of some triples with a unit vector, in the order of the triples.
+
+        It has six places, and is 0 for a predicate without a vector.
+        """
         if self._arrays is None:
             triples = self.triples(ns.tolist())
             scores = self.predicate_similarities(vector, sorted({t.predicate for t in triples.values()}))
@@ -510,7 +519,7 @@ class Snapshot:
         return sorted((Neighbour(n, a, b, w) for n, (a, b), w in found), key=lambda e: e.n)
 
     def description_counts(self, ns: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return the number of descriptions of some relations; None with a filter, which hides some of them."""
+        """Return how many descriptions relations have, shape ``(len(ns),)``; None with a filter, which hides some."""
         if self.documents_allowed is not None:
             return None
         if self._arrays is not None:
@@ -618,7 +627,7 @@ class Snapshot:
     def with_strongest_triples(self, ns: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return those of some triples that may be among the strongest `most`: these and all that equal the last.
 
-        All of them where the weights can only be read with the triples themselves.
+        Rows are in the order given. All of them where the weights can only be read with the triples themselves.
         """
         if self._arrays is None or len(ns) <= most:
             return ns

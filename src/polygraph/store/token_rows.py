@@ -50,7 +50,7 @@ class TokenTable(Protocol):
         """Yield the tokens of each text."""
 
     def token_vectors(self) -> Vectors:
-        """Return the vector of every token."""
+        """Return the vector of every token, shape ``(n_tokens, dimension)``."""
 
 
 class TokenRows:

@@ -46,7 +46,9 @@ class Nearest(NamedTuple):
     """The rows that a search found, best first, as arrays: of thousands, tuples would cost more than the search."""
 
     rows: NDArray[np.int64]
+    """Shape ``(n_found,)``."""
     scores: NDArray[np.float64]
+    """Cosine of each row, of the same shape."""
 
     @classmethod
     def of(cls, scores: NDArray[np.floating], k: int, rows: NDArray[np.int64] | None = None) -> "Nearest":
@@ -130,7 +132,7 @@ class VectorSearch(Protocol):
         """Return the `k` nearest rows, of those that are allowed, by exact cosine (see `top`)."""
 
     def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
-        """Return what `search` does, as arrays."""
+        """Return what `search` does, as arrays of at most `k` rows and scores."""
 
     def search_each(
         self, vectors: Vectors, ks: Sequence[int], allowed: NDArray[np.bool_] | None = None
@@ -217,7 +219,7 @@ class VectorIndex:
         return self.nearest(vector, k, allowed).hits()
 
     def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
-        """Return what `search` does, as arrays."""
+        """Return what `search` does, as arrays of at most `k` rows and scores."""
         (found,) = self._nearest_of_each(vector[None], [k], allowed)
         return found
 

@@ -1,5 +1,6 @@
 """Records that are put into a store to check it."""
 
+from polygraph.ids import chunk_id
 from polygraph.records import (
     Chunk,
     Community,
@@ -31,7 +32,7 @@ TEXT = "Mara lit the lamp. Tobin slept.\n\nThe fog came."
 def chunk(document: str, ordinal: int, start: int, end: int) -> Chunk:
     """Return a chunk of a document with the text `TEXT`."""
     return Chunk(
-        id=f"{document}:{ordinal}",
+        id=chunk_id(document, ordinal),
         document=document,
         ordinal=ordinal,
         start=start,

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from polygraph.text.prose import clip
 from polygraph.text.sentences import FENCE, atx_heading
 
 MAX_HEADING = 120
@@ -139,5 +140,4 @@ def _stands_out(line: str) -> bool:
 
 def _short(title: str) -> str:
     """Return a title on one line, without emphasis, of bounded length."""
-    words = " ".join(title[: 10 * MAX_HEADING].strip("*_= \t").split())
-    return words if len(words) <= MAX_HEADING else words[: MAX_HEADING - 1].rstrip() + "…"
+    return clip(title[: 10 * MAX_HEADING].strip("*_= \t"), MAX_HEADING)

@@ -92,3 +92,12 @@ def typed_forms(name: str) -> tuple[str, ...]:
     """
     key = normalize_name(name)
     return tuple(dict.fromkeys((key, fold(key), fold(with_digraphs(key)))))
+
+
+def same_when_typed(a: str, b: str) -> bool:
+    """Return whether two names have one of their `typed_forms` in common.
+
+    >>> same_when_typed("Zurich", "Zürich"), same_when_typed("Zuerich", "Zürich"), same_when_typed("Bern", "Zürich")
+    (True, True, False)
+    """
+    return not set(typed_forms(a)).isdisjoint(typed_forms(b))

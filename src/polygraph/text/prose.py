@@ -58,6 +58,16 @@ def join_list(items: Sequence[str]) -> str:
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
+def clip(text: str, most: int) -> str:
+    """Return a text on one line, cut off if it has more than `most` characters, an ellipsis included.
+
+    >>> clip("The  Halcyon sank", 13), clip("The Halcyon", 13)
+    ('The Halcyon…', 'The Halcyon')
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
 def shorten(text: str, most: int) -> str:
     """Cut a text off at a word, after at most `most` characters.
 

@@ -12,3 +12,12 @@ def replace_surrogates(text: str) -> str:
     True
     """
     return _SURROGATE.sub("\ufffd", text)
+
+
+def encodable(text: str) -> str:
+    r"""Return a text with ``?`` for each surrogate, as `str.encode` replaces them; quick where there is none.
+
+    >>> encodable("a\ud800b")
+    'a?b'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import is_word_character
 
 _END = re.compile(r"[.!?] |[。！？]")
-"""Of a sentence on one line, but not of a heading in bold that stands before one."""
+"""End of a sentence on one line, but not of a heading in bold that stands before one."""
 _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
 
@@ -86,7 +87,7 @@ def _place(flat: str, words: Sequence[str]) -> tuple[int, int] | None:
         first = at = lower.find(exact)
         while at >= 0:
             end = at + len(exact)
-            if not (_is_of_word(lower[at - 1 : at]) or _is_of_word(lower[end : end + 1])):
+            if not (is_word_character(lower[at - 1 : at]) or is_word_character(lower[end : end + 1])):
                 return at, end
             at = lower.find(exact, at + 1)
         if first >= 0:
@@ -99,11 +100,6 @@ def _place(flat: str, words: Sequence[str]) -> tuple[int, int] | None:
         patterns = [rf"(?<!\w){escaped}(?!\w)", escaped, rf"(?<!\w){_inflected(stems)}"]
     found = next((found for each in patterns if (found := re.search(each, flat, re.I))), None)
     return found.span() if found else None
-
-
-def _is_of_word(character: str) -> bool:
-    """Return whether a character in ASCII is part of a word; an empty string is not."""
-    return character.isalnum() or character == "_"
 
 
 def _inflected(stems: Sequence[str]) -> str:

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from polygraph.text.surrogates import encodable
+
 _LOCK = threading.Lock()
 _SHORT = 2_000
 """Characters of a text whose count is kept."""
 _SPECIAL = "<|"
 """Begins every special token of the vocabulary."""
 _ID_BYTES = 4
-"""Of a token in a flat encoding."""
+"""Bytes of the id of a token in a flat encoding."""
 _RARE_WORD = "dunquivess"
 """Is no token: encoding such a word for the first time makes the tokenizer load what it needs to join others."""
 
@@ -60,12 +62,7 @@ def _count(text: str) -> int:
             return len(encoding.encode_flat(text)) // _ID_BYTES
         return len(encoding.encode_ordinary(text))
     except UnicodeEncodeError:
-        return len(encoding.encode_ordinary(_without_surrogates(text)))
-
-
-def _without_surrogates(text: str) -> str:
-    """Replace halves of surrogate pairs, which the tokenizer does not accept."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+        return len(encoding.encode_ordinary(encodable(text)))
 
 
 def count_many(texts: Sequence[str]) -> list[int]:
@@ -83,7 +80,7 @@ def truncate(text: str, max_tokens: int) -> str:
     if len(text) <= max_tokens and len(text.encode("utf-8", "replace")) <= max_tokens:
         return text
     # Tokens have fewer than 16 characters on average, so the slice bounds the work on very long texts.
-    tokens = _encoding().encode_ordinary(_without_surrogates(text[: 16 * max_tokens]))
+    tokens = _encoding().encode_ordinary(encodable(text[: 16 * max_tokens]))
     if len(tokens) <= max_tokens and len(text) <= 16 * max_tokens:
         return text
     return str(_encoding().decode_lossy(tokens[:max_tokens])).rstrip("\ufffd")

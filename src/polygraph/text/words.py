@@ -19,6 +19,15 @@ _NAME = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(\d{3,4})\b|\b([^\W\d_][\w
 _PHRASE_WORD = re.compile(r"\w[\w'’.&/-]*(?<![.'’&/-])")
 
 
+def is_word_character(character: str) -> bool:
+    r"""Return whether a character is one that ``\w`` matches in a pattern; an empty string is not.
+
+    >>> [is_word_character(each) for each in ("a", "_", "-", "")]
+    [True, True, False, False]
+    """
+    return character.isalnum() or character == "_"
+
+
 def word_set(text: str) -> frozenset[str]:
     """Return what stands between the white space of a text, for lists of words in the source."""
     return frozenset(text.split())

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
-    from polygraph.indexing.entities import Decision, EntityHistory, PairHistory
+    from polygraph.indexing.entities.decisions import Decision
+    from polygraph.indexing.entities.history import EntityHistory, PairHistory
     from polygraph.indexing.maintain import IndexWriter
     from polygraph.indexing.progress import BuildReport, Progress
     from polygraph.store.protocol import DecisionKind, EntityOrder, EntityOverview, LostRelation, StoreReader
@@ -34,7 +35,7 @@ class EntityChange:
     entities: tuple[EntityOverview, ...]
     """The entities that have the names now, those with the most mentions first; at most 20."""
     report: BuildReport
-    """Of the layers that were built."""
+    """Report on the layers that were built."""
 
 
 class Entities:
@@ -62,8 +63,11 @@ class Entities:
             order: ``mentions``: those in the most chunks first; ``name``: by name.
             type: only entities of this type, such as ``person``.
             limit: most entities; default: all.
+
+        Raises:
+            BadInput: if there is no such order, or no graph.
         """
-        from polygraph.indexing.entities import require_graph
+        from polygraph.indexing.entities.find import require_graph
         from polygraph.store.protocol import EntityOrder
 
         if order not in get_args(EntityOrder):
@@ -76,28 +80,28 @@ class Entities:
 
     def find(self, text: str, *, limit: int | None = None) -> tuple[EntityOverview, ...]:
         """Return the entities with a name or alias that contains a text: exact names first, then by mentions."""
-        from polygraph.indexing.entities import find_entities
+        from polygraph.indexing.entities.find import find_entities
 
         with self._reading() as store:
             return tuple(find_entities(store, text, limit=_limit(limit)))
 
     def why(self, name: str) -> tuple[EntityHistory, ...]:
         """Return which names were merged into each entity of a name or kept apart from it, and why; by id."""
-        from polygraph.indexing.entities import explain_entity
+        from polygraph.indexing.entities.history import explain_entity
 
         with self._reading() as store:
             return tuple(explain_entity(store, name))
 
     def why_pair(self, a: str, b: str) -> PairHistory:
         """Return why two names are one entity or two."""
-        from polygraph.indexing.entities import explain_pair
+        from polygraph.indexing.entities.history import explain_pair
 
         with self._reading() as store:
             return explain_pair(store, a, b)
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return every decision in the order in which they were made."""
-        from polygraph.indexing.entities import decisions
+        from polygraph.indexing.entities.decisions import decisions
 
         with self._reading() as store:
             return tuple(decisions(store))
@@ -117,7 +121,8 @@ class Entities:
         Raises:
             BadInput: if they are one entity already, or another decision keeps them apart.
         """
-        from polygraph.indexing.entities import find_entity, key_of, names_of, require_no_conflict
+        from polygraph.indexing.entities.decisions import key_of, require_no_conflict
+        from polygraph.indexing.entities.find import find_entity, names_of
 
         with self._reading() as store:
             first, second = find_entity(store, a), find_entity(store, b)
@@ -148,7 +153,8 @@ class Entities:
         Raises:
             BadInput: if not exactly one of `other` and `by` is given, or they are two entities already.
         """
-        from polygraph.indexing.entities import find_entity, shared_name, split_keys
+        from polygraph.indexing.entities.decisions import shared_name, split_keys
+        from polygraph.indexing.entities.find import find_entity
 
         if by not in (None, *get_args(SplitBy)):
             raise BadInput(f"--by {by!r} is not one of: {', '.join(get_args(SplitBy))}")
@@ -172,7 +178,8 @@ class Entities:
         Raises:
             BadInput: if another entity has the new name, or it is empty or too long.
         """
-        from polygraph.indexing.entities import find_entity, rename_key, usable_name
+        from polygraph.indexing.entities.decisions import rename_key, usable_name
+        from polygraph.indexing.entities.find import find_entity
 
         with self._reading() as store:
             entity = find_entity(store, name)

@@ -38,7 +38,7 @@ class MappedCommunity:
     parent: str
     """Id; empty at the coarsest level."""
     title: str
-    """Of its report; without one, the names of its best connected members."""
+    """Title of its report; without one, the names of its best connected members."""
     size: int
     """Number of entities."""
     rank: int

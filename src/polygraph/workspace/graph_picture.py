@@ -28,13 +28,13 @@ PALETTE = (
 )  # fmt: skip
 """Colours that remain distinct with the common kinds of colour blindness (after Tol 2021, SRON/EPS/TN/09-002)."""
 OTHER = "#b8bcc4"
-"""Of the smaller communities, and of entities without one."""
+"""Colour of the smaller communities, and of entities without one."""
 _INK, _SOFT, _PAPER = "#1f2328", "#656d76", "#ffffff"
 _MAX_EDGES = 40_000
 _MAX_LABELS = 40
 _MAX_TITLE = 44
 _WIDTH, _HEIGHT, _MAP = 1500, 1000, 1000
-"""Of the picture; the map is the square at its left."""
+"""Pixels of the picture; the map is the square at its left."""
 _MARGIN = 28
 
 

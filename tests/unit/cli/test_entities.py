@@ -137,7 +137,7 @@ def test_an_unknown_name_ends_as_wrong_usage_with_similar_names(run):
 
 def test_names_of_documents_and_models_cannot_control_the_terminal(tmp_path, monkeypatch, capsys):
     from polygraph.cli import entities
-    from polygraph.indexing.entities import EntityHistory
+    from polygraph.indexing.entities.history import EntityHistory
     from polygraph.records import Entity
 
     hostile = "Mara\x1b[2J\u202equill"

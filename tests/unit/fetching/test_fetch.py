@@ -14,7 +14,7 @@ from polygraph.errors import BadInput
 from polygraph.fetching import FetchLimits, fetch_pages
 from polygraph.fetching.addresses import file_name, folder_name, normal_address, read_list
 from polygraph.fetching.client import FetchFailed, Reply, is_public
-from polygraph.fetching.courtesy import Courtesy
+from polygraph.fetching.politeness import Politeness
 from polygraph.fetching.sitemaps import read_sitemap
 from polygraph.ingest import load_documents, select
 
@@ -192,7 +192,7 @@ def test_requests_to_a_site_wait_as_long_as_it_asks():
         slept.append(seconds)
         now[0] += seconds
 
-    ask = Courtesy(get, 1.0, sleep=sleep, clock=lambda: now[0])
+    ask = Politeness(get, 1.0, sleep=sleep, clock=lambda: now[0])
     for url in ("https://a.org/1", "https://b.org/1", "https://a.org/2", "https://b.org/2"):
         ask(url)
     assert slept == [1.0, 1.0, 4.0]

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from polygraph.graph.chunk_numbers import ChunkNumbers, chunk_key
+from polygraph.graph.chunk_numbers import ChunkNumbers
+from polygraph.ids import chunk_key
 
 OURS = ["b:0", "a:10", "a:9", "a#2:10", "a:b:1", "a:5000", "ü:1", ":3", "a:0"]
 OTHERS = ["strange", "x:¹", "a:09", "a:00", "a", "a:", "", "a:1234567890123", "b:-1", "b:0 "]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.graph.chunk_numbers import chunk_key
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
+from polygraph.ids import chunk_key
 
 
 def divide(n, edges, chunks=None, **options):
@@ -173,11 +173,6 @@ def test_wrong_arguments_are_refused(names, options, problem):
 def test_nobody_is_lost_and_levels_nest_whatever_the_graph(graph, max_size):
     n, edges = graph
     check(divide(n, edges, max_size=max_size), n)
-
-
-def test_ids_of_chunks_sort_by_document_and_place():
-    chunks = ["b:0", "a#2:10", "a#2:9", "strange", "a:b:1", "x:¹"]
-    assert sorted(chunks, key=chunk_key) == ["a#2:9", "a#2:10", "a:b:1", "b:0", "strange", "x:¹"]
 
 
 def test_a_community_has_the_chunks_of_its_members_once_and_in_order():

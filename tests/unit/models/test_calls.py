@@ -771,7 +771,7 @@ def test_documents_are_embedded_once_all_calls_to_language_models_are_under_way(
 def test_documents_do_not_wait_longer_for_language_models_than_some_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("polygraph.models.embedding_cache._PATIENCE_S", 0.1)
+    monkeypatch.setattr("polygraph.models.embedding_cache._DEFER_S", 0.1)
     remote, done = _Remote(), threading.Event()
     with Calls(None, concurrency=4) as calls:
         asking = threading.Thread(target=calls.map, args=(lambda _: done.wait(0.01), range(10_000)))

@@ -208,8 +208,8 @@ def test_usage_that_fits_the_length_of_the_texts_is_believed_without_counting(
 
 
 def test_tokens_of_a_word_are_believed_without_counting() -> None:
-    assert [chat_completion.is_surely_plausible(n, 5) for n in (0, 1, 5, 6)] == [False, True, True, False]
-    assert not chat_completion.is_surely_plausible(1, 0)
+    assert [chat_completion.is_plausible_by_length(n, 5) for n in (0, 1, 5, 6)] == [False, True, True, False]
+    assert not chat_completion.is_plausible_by_length(1, 0)
 
 
 def test_a_server_that_reports_negative_tokens_gets_past_no_cap_and_is_noted_once(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_the_reason_for_two_names_is_the_way_from_one_to_the_other(looked_at, mo
     entity = looked_at.entities.why("Mara Quill")[0].entity
     several = replace(entity, aliases=tuple(name for name, *_ in names))
     monkeypatch.setattr(GraphTables, "merges", lambda self, entity=None: merges)
-    monkeypatch.setattr("polygraph.indexing.entities.find_entity", lambda store, text: several)
+    monkeypatch.setattr("polygraph.indexing.entities.history.find_entity", lambda store, text: several)
 
     def why(a, b):
         return [merge.name for merge in looked_at.entities.why_pair(a, b).merges]

@@ -9,7 +9,7 @@ from polygraph.cli.options import methods_of
 from polygraph.errors import BadInput
 
 MAX_INSTANCES = 9
-"""Of one method."""
+"""Most instances of one method."""
 
 PerDocumentOption = Annotated[
     Optional[Path],

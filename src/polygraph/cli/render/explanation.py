@@ -9,7 +9,7 @@ from rich.text import Text
 from polygraph.cli.render.answer import out
 from polygraph.cli.terminal import printable
 from polygraph.records import Evidence, Json, Retrieval
-from polygraph.text.prose import count_noun
+from polygraph.text.prose import count_noun, shorten
 
 _QUOTE = 160
 """Characters of a piece of evidence that are printed."""
@@ -147,9 +147,7 @@ def _show_evidence(n: int, item: Evidence) -> None:
     text = " ".join(item.text.split())
     table.add_row("    why", Text(item.why or "–"))
     table.add_row("    from", Text(f"{', '.join(places)}{more}", style="dim"))
-    table.add_row(
-        "    text", Text(text if len(text) <= _QUOTE else f"{text[:_QUOTE].rsplit(' ', 1)[0]} …", style="dim")
-    )
+    table.add_row("    text", Text(shorten(text, _QUOTE), style="dim"))
     out.print(table)
 
 

@@ -13,6 +13,7 @@ from polygraph.models.call_store import CallPlace, QuestionUsage, calls_exist, o
 from polygraph.retrieve import METHODS, offered
 from polygraph.retrieve.base import Method
 from polygraph.retrieve.catalogue import describe
+from polygraph.text.prose import count_noun
 
 _CALLS = 22
 """Width of the column of formulas."""
@@ -110,7 +111,7 @@ def _show_one(name: str, method: Method, presets: Sequence[str], usage: Mapping[
 def _average(found: QuestionUsage | None) -> str:
     if found is None:
         return ""
-    of = f"{found.n:,} {'question' if found.n == 1 else 'questions'}"
+    of = count_noun(found.n, "question")
     return f"{found.calls / found.n:.1f} calls, {found.tokens / found.n:,.0f} tokens, averaged over {of} to this index"
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from polygraph.errors import BadInput
 
 MAX_BYTES = 2_000_000_000
-"""Of one file, uncompressed."""
+"""Most bytes of one file, uncompressed."""
 
 
 @dataclass
@@ -60,7 +60,11 @@ DatasetReader: TypeAlias = Callable[[Sequence[Path], DatasetBuilder], None]
 
 
 def read_objects(files: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the JSON objects of files: lists, single objects, or one per line, whatever the file is called."""
+    """Yield the JSON objects of files: lists, single objects, or one per line, whatever the file is called.
+
+    Raises:
+        BadInput: if a file cannot be read, or holds something else.
+    """
     for file in files:
         with open_lines(file) as lines:
             for value in _values(file, lines):
@@ -126,7 +130,11 @@ def _parse(text: str, file: Path, line: int) -> Any:
 
 @contextmanager
 def open_lines(file: Path) -> Iterator[Iterator[str]]:
-    """Open the lines of a text file, gzipped or not, up to `MAX_BYTES`."""
+    """Open the lines of a text file, gzipped or not, up to `MAX_BYTES`.
+
+    Raises:
+        BadInput: if it cannot be read or is not UTF-8.
+    """
     try:
         with file.open("rb") as raw:
             plain = gzip.GzipFile(fileobj=raw) if file.name.endswith(".gz") else raw

@@ -34,7 +34,7 @@ class Judgement:
     judge: str
     trial: int = 0
     repeat: int = 0
-    """Of the same order within one trial."""
+    """Number of the repeat of the same order within one trial."""
     scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """For each aspect one score per method, in the order of `methods`; higher is better."""
     reasons: Mapping[str, str] = field(default_factory=dict)

@@ -13,7 +13,7 @@ ROUGE_TYPES = ("rouge1", "rouge2", "rougeL")
 _MAX_CHARACTERS = 200_000
 """Characters of a text that are compared."""
 _TOKENIZER = "13a"
-"""Of sacrebleu, for languages that separate words by spaces."""
+"""Tokenizer of sacrebleu for languages that separate words by spaces."""
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
 """A word, or one character of a script without spaces."""
@@ -57,7 +57,7 @@ class Bleu:
     corpus: float
     """Over all predictions together, in [0, 1]."""
     sentences: tuple[float, ...]
-    """Of each prediction, in [0, 1]."""
+    """Score of each prediction, in [0, 1]."""
     signature: str
     """Signature of the corpus score by sacrebleu: tokens, smoothing, version."""
 

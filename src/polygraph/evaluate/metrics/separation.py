@@ -20,7 +20,7 @@ class Separation:
     expected: float
     """Mean of the share over permutations: what groups of this size explain by chance."""
     p: float
-    """Of a permutation test within blocks, one-sided."""
+    """One-sided p-value of a permutation test within blocks."""
 
     @property
     def sentence(self) -> str:

@@ -47,12 +47,12 @@ _RELATIONS = 80
 _SAMPLES_PER_QUESTION = 4
 """Samples per requested question, after which generation stops."""
 _PIECE_TOKENS = 1_000
-"""Of the beginning and of the end of a document (LightRAG)."""
+"""Tokens of the beginning and of the end of a document (LightRAG)."""
 _DESCRIPTION_TOKENS = 100_000
 _TEMPERATURE = 0.7
-"""Of grounded questions."""
+"""Temperature for grounded questions."""
 SUMMARY_QUESTIONS = 125
-"""Of 5 users with 5 tasks, 5 questions each (LightRAG)."""
+"""Questions of 5 users with 5 tasks, 5 questions each (LightRAG)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

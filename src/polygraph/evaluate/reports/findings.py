@@ -62,7 +62,7 @@ class PairSummary:
     level: float
     """Chance that the interval misses the true rate: 0.05, less if Holm's correction divides it among several pairs."""
     p: float
-    """Of the relative win rate, from the same construction, after Holm's correction over all pairs."""
+    """p-value of the relative win rate, from the same construction, after Holm's correction over all pairs."""
     margin: float
     """Relative win rates within minus and plus this are of no consequence."""
     decision: Decision
@@ -71,7 +71,7 @@ class PairSummary:
     gap: Interval
     """Mean difference of scores in points of the scale, with its 95% interval over questions, for this pair alone."""
     gap_p: float
-    """Of the gap, from the same construction, for this pair alone."""
+    """p-value of the gap, from the same construction, for this pair alone."""
     test: PairedTest
     """A second opinion on the gap, with effect sizes; it decides nothing."""
     by_aspect: Mapping[str, WinRates]

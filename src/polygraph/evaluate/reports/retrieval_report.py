@@ -1,7 +1,7 @@
 """The report of a retrieval measurement: metrics with intervals, comparisons, conclusions, notes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -121,7 +121,7 @@ class RetrievalReport:
     metric: str
     """The metric that methods are compared by."""
     comparisons: tuple[Comparison, ...]
-    """Of every pair, better method first."""
+    """Comparison of every pair, better method first."""
     conclusions: tuple[str, ...]
     notes: tuple[str, ...]
     counts: QuestionCounts
@@ -186,12 +186,7 @@ def summarise_retrieval(
         BadInput: if these questions have no gold for `metric`.
         WorkFailed: if a method failed on every question.
     """
-    rows: dict[str, list[QuestionResult]] = {name: [] for name in timed}
-    for result in results:
-        rows[result.method].append(result)
-    for name, some in rows.items():
-        if all(r.error for r in some):
-            raise WorkFailed(f"{name} failed on every question ({len(some):,}), last with: {some[-1].error}")
+    rows = _by_method(results, timed)
     types = {q.id: q.type for q in questions}
     by_count = [t for t, _ in sorted(Counter(types.values()).items(), key=lambda pair: (-pair[1], pair[0]))]
     shown = sorted(by_count[:MAX_TYPES]) if len(by_count) > 1 else []
@@ -217,14 +212,12 @@ def summarise_retrieval(
     }
     shared = [q.id for q in questions if all(q.id in scored for scored in values.values())]
     scores = {m.name: m.scores.metrics[chosen] for m in methods}
-    failed = any(len(scored) > len(shared) for scored in values.values())
-    if failed and shared:
+    n_shared = None
+    if shared and any(len(scored) > len(shared) for scored in values.values()):
         # Means over different questions would favour a method that fails on difficult ones.
         table = np.array([[values[m.name][q] for m in methods] for q in shared])
-        scores = dict(zip(scores, mean_intervals(table), strict=True))
-    sentences = conclusions(
-        chosen, scores, comparisons, costs, n_shared=len(shared) if failed and shared else None
-    )
+        scores, n_shared = dict(zip(scores, mean_intervals(table), strict=True)), len(shared)
+    sentences = conclusions(chosen, scores, comparisons, costs, n_shared=n_shared)
     router = oracle(values) if len(values) > 1 and shared else None
     if router is not None and router.gain > 0:
         sentences.append(
@@ -241,6 +234,21 @@ def summarise_retrieval(
         notes=tuple(_notes(counts, methods, by_count, units[metric_unit(chosen)], len(comparisons))),
         counts=counts,
     )
+
+
+def _by_method(results: Sequence[QuestionResult], methods: Iterable[str]) -> dict[str, list[QuestionResult]]:
+    """Group results by method, in the order of the methods.
+
+    Raises:
+        WorkFailed: if a method failed on every question.
+    """
+    rows: dict[str, list[QuestionResult]] = {name: [] for name in methods}
+    for result in results:
+        rows[result.method].append(result)
+    for name, some in rows.items():
+        if all(r.error for r in some):
+            raise WorkFailed(f"{name} failed on every question ({len(some):,}), last with: {some[-1].error}")
+    return rows
 
 
 def _values(

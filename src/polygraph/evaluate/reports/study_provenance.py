@@ -29,7 +29,7 @@ class StudyProvenance:
     rerankers: tuple[str, ...]
     """Empty without one."""
     temperatures: tuple[float, ...]
-    """Of the answerer."""
+    """Temperatures of the answerer."""
     budgets: tuple[str, ...]
     """Tokens of the context; empty: those of each method."""
     index: str
@@ -39,7 +39,7 @@ class StudyProvenance:
     n_indexes: int
     """More than one if each document has an index of its own."""
     versions: tuple[str, ...]
-    """Of Polygraph."""
+    """Versions of Polygraph."""
     answered: tuple[str, ...]
     """First and last day of the answers (ISO 8601); empty if unknown."""
     judged: tuple[str, ...]

@@ -66,7 +66,7 @@ class StudyReport:
     further_conclusions: tuple[str, ...] = ()
     """After those of the findings."""
     agreement: JudgeAgreement | None = None
-    """Of several judges."""
+    """Agreement of several judges."""
     provenance: StudyProvenance | None = None
 
     @property

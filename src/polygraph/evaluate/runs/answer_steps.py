@@ -1,6 +1,6 @@
 """The answers of a study: each question answered by each method, resumed from the lines of the file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +21,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun
 
 SAMPLING_TEMPERATURE = 0.7
-"""Of answers, if any is to be sampled again."""
+"""Temperature of answers, if any is to be sampled again."""
 _INSTANCES = 100
 """More than the instances of a method in any study."""
 
@@ -31,12 +31,12 @@ class AnswerOptions:
     """Options of `answer_questions`."""
 
     temperature: float | None = None
-    """Of the answerer; None: as in earlier answers of the study, else 0, or `SAMPLING_TEMPERATURE` if a method has
-    several instances or trials."""
+    """Temperature of the answerer; None: as in earlier answers of the study, else 0, or `SAMPLING_TEMPERATURE` if a
+    method has several instances or trials."""
     max_tokens: int | None = None
     """Budget of the context; None: each method's own."""
     form: AnswerForm | None = None
-    """Of the answers; None: each method's own."""
+    """Form of the answers; None: each method's own."""
     trials: int = 1
     """Trials that have answers of their own."""
     again: bool = False
@@ -95,7 +95,7 @@ def answer_questions(
             document=document,
         )
 
-    listed, kept = _settle(study, earlier, questions, methods, describe, options)
+    listed, kept = _reconcile(study, earlier, questions, methods, describe, options)
     done = {(*a.key, a.trial): a for a in kept}
     keys = [(q.id, m, t) for t in range(options.trials) for q in questions for m in listed]
     missing = {key for key in keys if key not in done}
@@ -107,39 +107,19 @@ def answer_questions(
     n_done = len(keys) - len(missing)
     progress("answers", n_done, len(keys))
     answered = SharedCounter(progress, "answers", n_done, len(keys))
-    failed: dict[str, tuple[str, Exception]] = {}
+    answerer = _Answerer(study, ask, describe, planned, temperature)
 
     def work(item: tuple[Question, int]) -> None:
         question, trial = item
 
         def answer_with(method: str) -> None:
-            if (question.id, method, trial) not in missing or method in failed:
+            if (question.id, method, trial) not in missing:
                 return
-            try:
-                with sampled(run_number(method, trial), temperature):
-                    found = ask(question.question, method_of(method))
-            except (PolygraphError, MemoryError):
-                raise
-            except Exception as error:
-                # A method of the user's own, or a defect of ours: no reason to lose the answers of the others.
-                failed.setdefault(method, (question.id, error))
-                return
-            answer = replace(
-                StudyAnswer.from_answer(question.id, method, found),
-                trial=trial,
-                made_with=describe(method),
-                date=today(),
-            )
-            changed = differences([(method, planned[method]), (method, answer.made_with)])
-            if changed:
-                raise BadInput(
-                    f"the index or the models changed while questions were answered ({'; '.join(changed)}). Run the "
-                    "command again with --again"
-                )
-            study.add_answer(answer)
-            done[question.id, method, trial] = answer
-            missing.discard((question.id, method, trial))
-            answered.add_one()
+            answer = answerer.answer(question, method, trial)
+            if answer is not None:
+                done[question.id, method, trial] = answer
+                missing.discard((question.id, method, trial))
+                answered.add_one()
 
         # Methods run in turn, so that calls they share are made once.
         with about_question(question.id):
@@ -151,12 +131,7 @@ def answer_questions(
     if items and not document and models.calls.batch is None:
         _warm_up(items[0][0].question, list(planned), snapshot(), models)
     models.calls.map(work, items)
-    if failed:
-        each = "; ".join(f"{m} at {q!r} with {type(e).__name__}: {e}" for m, (q, e) in sorted(failed.items()))
-        raise WorkFailed(
-            f"{count_noun(len(failed), 'method')} failed: {each}. The answers of the others are kept, and the same "
-            "command continues from there"
-        ) from next(iter(failed.values()))[1]
+    answerer.raise_failures()
     return [done[key] for key in keys if key[1] in methods]
 
 
@@ -230,7 +205,76 @@ def _temperature(
     return chosen
 
 
-def _settle(
+class _Answerer:
+    """Answers questions and stores the answers; a method that fails is asked nothing more.
+
+    Args:
+        study: gets the answers.
+        ask: see `answer_questions`.
+        describe: what answers of a method are made with now.
+        planned: what they were to be made with, by method.
+        temperature: of the answerer.
+    """
+
+    def __init__(
+        self,
+        study: StudyFolder,
+        ask: Callable[..., Answer],
+        describe: Describe,
+        planned: Mapping[str, MadeWith],
+        temperature: float,
+    ) -> None:
+        self._study, self._ask, self._describe, self._planned = study, ask, describe, planned
+        self._temperature = temperature
+        self._failed: dict[str, tuple[str, Exception]] = {}
+        """By method, the id of the question that it failed at, and its error."""
+
+    def answer(self, question: Question, method: str, trial: int) -> StudyAnswer | None:
+        """Answer a question and store the answer; None if the method fails, or failed before.
+
+        Raises:
+            BadInput: if the index or the models changed meanwhile.
+        """
+        if method in self._failed:
+            return None
+        try:
+            with sampled(run_number(method, trial), self._temperature):
+                found = self._ask(question.question, method_of(method))
+        except (PolygraphError, MemoryError):
+            raise
+        except Exception as error:
+            # A method of the user's own, or a defect of ours: no reason to lose the answers of the others.
+            self._failed.setdefault(method, (question.id, error))
+            return None
+        answer = replace(
+            StudyAnswer.from_answer(question.id, method, found),
+            trial=trial,
+            made_with=self._describe(method),
+            date=today(),
+        )
+        changed = differences([(method, self._planned[method]), (method, answer.made_with)])
+        if changed:
+            raise BadInput(
+                f"the index or the models changed while questions were answered ({'; '.join(changed)}). Run the "
+                "command again with --again"
+            )
+        self._study.add_answer(answer)
+        return answer
+
+    def raise_failures(self) -> None:
+        """Raise `WorkFailed` if a method failed."""
+        if not self._failed:
+            return
+        each = "; ".join(
+            f"{m} at {q!r} with {type(e).__name__}: {e}" for m, (q, e) in sorted(self._failed.items())
+        )
+        raise WorkFailed(
+            f"{count_noun(len(self._failed), 'method')} failed: {each}. The answers of the others are kept, and the "
+            "same command continues from there"
+        ) from next(iter(self._failed.values()))[1]
+
+
+def _reconcile(
     study: StudyFolder,
     answers: Sequence[StudyAnswer],
     questions: Sequence[Question],

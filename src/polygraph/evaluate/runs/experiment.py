@@ -54,7 +54,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun
 
 PROMPT_REVISION = 3
-"""Of the prompts of judges: since 2 they ask for a reason with each score, since 3 the form for winners names none."""
+"""Revision of the judges' prompts: 2 asks for a reason with each score; 3 names no winner in the form for winners."""
 QuestionKind: TypeAlias = Literal["grounded", "summary", "sentences"]
 
 

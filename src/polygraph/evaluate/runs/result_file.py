@@ -41,7 +41,11 @@ class ResultFile:
             ) from problem
 
     def add(self, result: QuestionResult) -> None:
-        """Append a result and flush it to the operating system."""
+        """Append a result and flush it to the operating system.
+
+        Raises:
+            StorageFailed: if the file cannot be written.
+        """
         line = json.dumps(result.as_dict(), ensure_ascii=False) + "\n"
         try:
             self._file.write(line.encode("utf-8", "surrogatepass"))

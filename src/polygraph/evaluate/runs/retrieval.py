@@ -54,7 +54,7 @@ class RetrievalOptions:
     limit: int | None = None
     """Number of questions to sample with the seed; if `metric` is given, of those with gold for it."""
     seed: int = 0
-    """Of the sample and the tests."""
+    """Seed of the sample and the tests."""
     output: Path | None = None
     """Results file, from which a later run resumes."""
     scope: Mapping[str, Json] | None = None
@@ -312,7 +312,11 @@ def check_distinct_ids(questions: Sequence[Question]) -> None:
 
 
 def limited_sample(questions: list[Question], options: RetrievalOptions) -> list[Question]:
-    """Return a seeded sample of the questions within the limit, in their order."""
+    """Return a seeded sample of the questions within the limit, in their order; all without a limit.
+
+    Raises:
+        BadInput: if the limit is below 1.
+    """
     if options.limit is None:
         return questions
     if questions and options.limit < 1:

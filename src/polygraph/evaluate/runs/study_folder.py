@@ -60,7 +60,11 @@ class StudyFolder:
     # --- settings -----------------------------------------------------------------------------------
 
     def settings(self) -> dict[str, Json]:
-        """Return the settings of the steps so far; empty before the first."""
+        """Return the settings of the steps so far; empty before the first.
+
+        Raises:
+            BadInput: if their file is damaged, or of a version of the format that cannot be read.
+        """
         path = self.path / MANIFEST
         if not path.is_file():
             return {}

@@ -20,7 +20,7 @@ class _Statement:
     text: str
     stems: frozenset[str]
     scores: int
-    """Of all chunks, see `ChunkSupport`."""
+    """Scores of all chunks, see `ChunkSupport`."""
 
 
 class ChunkSupport:

@@ -167,7 +167,7 @@ class _Read:
     raw: str
     """Replies as they were, if there was a problem."""
     rows: _Rows | None = None
-    """Of `found`, if they are known already."""
+    """Rows of `found`, if they are known already."""
 
     def extraction(self, window: Window) -> Extraction:
         """Return the rows of the window."""

@@ -110,7 +110,7 @@ def parse_extraction(
         except UnusableRecord as error:
             collector.drop(record.line, error.reason, record.kind)
     result = collector.result()
-    if result.entities or may_be_empty or _says_nothing(text):
+    if result.entities or may_be_empty or _is_empty_result(text):
         return result
     raise UnusableReply(_problem(text, result), raw)
 
@@ -161,7 +161,7 @@ _REFUSAL = re.compile(
 )
 
 
-def _says_nothing(text: str) -> bool:
+def _is_empty_result(text: str) -> bool:
     """Return whether the reply states, in a word or a short sentence, that there is nothing to extract."""
     words = [unquote(line.strip(" \t.!*_-#()[]")) for line in text[:2_000].splitlines()]
     words = [word for word in words if word and not is_ending(word)]

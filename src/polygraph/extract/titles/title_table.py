@@ -171,7 +171,7 @@ class TitleTable:
 
 
 def among(values: Array, ascending: Array) -> NDArray[np.bool_]:
-    """Return which values are among others, which ascend.
+    """Return which of some values are among others, shape ``(len(values),)``; the others ascend.
 
     >>> among(np.array([3, 1]), np.array([1, 2])).tolist()
     [False, True]

@@ -60,7 +60,7 @@ class ReaderComparison:
     """Overlap with the gold answers: ROUGE, BLEU, similarity; None without gold."""
     separation: Separation
     vectors: Vectors
-    """Of the answers, for the map."""
+    """Embeddings of the answers, for the map."""
 
 
 def compare_readers(

@@ -6,7 +6,15 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer, normalise_passage
 from polygraph.evaluate.metrics.relevance import is_searchable
 from polygraph.evaluate.questions.file import GoldPassage, Question
-from polygraph.finetune.data.quotes import MAX_QUOTE, best_sentence, locate, oracles_of, sentences, shared
+from polygraph.finetune.data.quotes import (
+    MAX_QUOTE,
+    best_sentence,
+    locate,
+    oracles_of,
+    require_at_most,
+    sentences,
+    shared,
+)
 from polygraph.finetune.data.records import (
     DropError,
     DroppedQuestion,
@@ -97,8 +105,7 @@ def _resolve(question: Question, index: Snapshot, max_oracles: int) -> TrainingQ
     # A quote of the gold is trusted even if its answer is in other words.
     if answers and not gold and not any(contains_answer(text, a) for text in texts for a in answers):
         raise DropError("no passage of its evidence holds the answer word for word")
-    if len(oracles) > max_oracles:
-        raise DropError(f"it rests on more than {max_oracles} passage{'s' if max_oracles > 1 else ''}")
+    require_at_most(max_oracles, oracles)
     return TrainingQuestion(
         id=question.id,
         kind=kind,

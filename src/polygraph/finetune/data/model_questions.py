@@ -7,7 +7,7 @@ from polygraph.errors import UnusableReply
 from polygraph.evaluate.metrics.answer_match import sub_exact_match
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import LEVELS, grounded_questions, require_generator
-from polygraph.finetune.data.quotes import locate, oracles_of
+from polygraph.finetune.data.quotes import locate, oracles_of, require_at_most
 from polygraph.finetune.data.records import (
     DropError,
     DroppedQuestion,
@@ -136,8 +136,7 @@ def _resolved(
         raise DropError("the model quoted a heading instead of a passage")
     placed = tuple(dict.fromkeys(quote for quote in quotes if quote is not None))
     oracles = oracles_of(placed, sources)
-    if len(oracles) > max_oracles:
-        raise DropError(f"it rests on more than {max_oracles} passage{'s' if max_oracles > 1 else ''}")
+    require_at_most(max_oracles, oracles)
     # A passage that is cited but not quoted is not shown, so that its number would be wrong.
     place = {chunk.id: n for n, chunk in enumerate(oracles, 1)}
     numbers = [place.get(chunk.id, 0) for chunk in sources]

@@ -22,7 +22,7 @@ class Preset:
     max_oracles: int = 2
     """Most passages that a question may rest on."""
     max_tokens: int | None = None
-    """Of a row; None for no limit."""
+    """Most tokens of a row; None for no limit."""
     filled: bool = False
     """Whether further passages are added until no other one fits into `max_tokens`."""
     without_oracle: WithoutOracle = "refuse"

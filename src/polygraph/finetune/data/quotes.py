@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from polygraph.finetune.data.records import Quote
+from polygraph.finetune.data.records import DropError, Quote
 from polygraph.prompts import one_line
 from polygraph.records import Chunk
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.prose import count_noun
 from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems, find_text
 
@@ -92,3 +93,9 @@ def oracles_of(quotes: Sequence[Quote], chunks: Iterable[Chunk]) -> tuple[Chunk,
     """Return the chunks that quotes are from, in the order of the quotes, each once."""
     by_id = {chunk.id: chunk for chunk in chunks}
     return tuple(by_id[i] for i in dict.fromkeys(quote.chunk for quote in quotes))
+
+
+def require_at_most(max_oracles: int, oracles: Sequence[Chunk]) -> None:
+    """Raise `DropError` if an answer rests on more passages than a row may show of it."""
+    if len(oracles) > max_oracles:
+        raise DropError(f"it rests on more than {count_noun(max_oracles, 'passage')}")

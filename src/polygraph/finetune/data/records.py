@@ -97,7 +97,7 @@ class Row:
     messages: tuple[Message, ...]
     """System, user and assistant."""
     n_tokens: int
-    """Of the three messages, by `text.tokens`."""
+    """Tokens of the three messages, by `text.tokens`."""
     copy: int = 0
     """Number of the row among those of its question, from 0."""
 

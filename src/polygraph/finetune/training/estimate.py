@@ -28,7 +28,7 @@ from polygraph.text.tokens import count_tokens
 _NF4_BYTES = 0.5 + 1 / 64 * (1 + 4 / 256)
 """Per weight: 4 bits, and for each 64 weights a scale of 8 bits, whose own scale serves 256 (QLoRA, section 3)."""
 _SHARE_OF_PEAK = 0.5
-"""Of the speed of one matrix product that a whole model reaches; the estimate of time is within a factor of two."""
+"""Share of the speed of one matrix product that a whole model reaches: times are right within a factor of two."""
 _LIBRARIES_BYTES = 450_000_000
 """Python with torch and transformers loaded."""
 _FROM_MIDDLE = {"down_proj", "fc2"}
@@ -48,7 +48,7 @@ class TrainingEstimate:
     held_out_rows: int
     left_out: int
     tokens: int
-    """Of the training rows, prompts and completions."""
+    """Tokens of the training rows, prompts and completions."""
     learned_tokens: int
     exact: bool
     """Whether tokens were counted with the tokenizer of the model."""

@@ -28,7 +28,7 @@ class Progress:
     step: int
     steps: int
     loss: float | None
-    """Of this step; None before the first."""
+    """Loss of this step; None before the first."""
     held_out: Measurement | None
     """On held-out rows, if it was measured now."""
     seconds_left: float | None

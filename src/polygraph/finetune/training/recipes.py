@@ -27,11 +27,11 @@ class Recipe:
     nf4: bool = False
     """Whether the weights of the model are quantised to 4-bit NormalFloat (QLoRA, arXiv:2305.14314, section 3)."""
     rank: int = 16
-    """Of the matrices that are trained (LoRA, arXiv:2106.09685, section 4.1: r)."""
+    """Rank of the matrices that are trained (LoRA, arXiv:2106.09685, section 4.1: r)."""
     alpha: int = 32
     """The product of the matrices is scaled by ``alpha / rank``."""
     dropout: float = 0.05
-    """Of the input of the matrices."""
+    """Dropout of the input of the matrices."""
     targets: tuple[str, ...] = _ALL_LINEAR
     """Names of the linear modules that get matrices; each must occur in the model."""
     learning_rate: float = 2e-4
@@ -54,7 +54,7 @@ class Recipe:
     """Updates; None: as many as `epochs` needs."""
     optimizer: Optimizer = "adamw"
     max_tokens: int = 2_048
-    """Of a row; longer ones are left out."""
+    """Most tokens of a row; longer ones are left out."""
     gradient_checkpointing: bool = False
     """Whether activations are computed again in the backward pass, which takes a third more time and less memory."""
     held_out_rows: int = 64

@@ -35,7 +35,7 @@ class RowFiles:
     train: tuple[ChatRow, ...]
     held_out: tuple[ChatRow, ...]
     sha256: str
-    """Of both files."""
+    """SHA-256 of both files."""
 
 
 def read_rows(folder: Path) -> RowFiles:

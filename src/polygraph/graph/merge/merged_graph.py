@@ -99,7 +99,7 @@ class MergedGraph:
         placed = (item >= 0) & (mentions["n_chunks"] > 0)
         present = np.flatnonzero(np.bincount(item[placed], minlength=len(ids)))
         self.ids: list[str] = [ids[i] for i in present.tolist()]
-        """Of the entities, ascending."""
+        """Ids of the entities, ascending."""
         number = np.full(len(ids) + 1, -1, dtype=np.int32)
         number[present] = np.arange(len(present))
         item = np.where(placed, number[item], np.int32(len(present)))

@@ -173,7 +173,7 @@ class _Page:
         self._shown: dict[str, str] = {}
         """Descriptions that are on the page, each with the name of the entity that it stands at; "" for a relation."""
         self.n_tokens = 0
-        """Of all lines, counted only where there is a most."""
+        """Tokens of all lines, counted only where their number is limited."""
         self.n_left_out = 0
 
     @property

@@ -79,10 +79,10 @@ class Members:
         self.graph = graph
         """The records."""
         self.ids: list[str] = graph.entity_ids()
-        """Of the entities, by row."""
+        """Ids of the entities, by row."""
         row = {entity: n for n, entity in enumerate(self.ids)}
         self.outlines: dict[str, Outline] = {}
-        """Of the communities, by id, in the order given."""
+        """Outlines of the communities, by id, in the order given."""
         self._rows: dict[str, Array] = {}
         self._parts: dict[str, list[str]] = defaultdict(list)
         for community in communities:

@@ -35,9 +35,9 @@ class Candidates:
     named: Sequence[int]
     """Positions among the members of the community."""
     chunk: Sequence[int]
-    """Of each sentence, by its number."""
+    """Chunk of each sentence, by its number."""
     quality: Sequence[float]
-    """Of each sentence, by its number."""
+    """Quality of each sentence, by its number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

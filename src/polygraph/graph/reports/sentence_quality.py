@@ -161,7 +161,7 @@ def quality(text: str, language: str = "en") -> float:
         value *= 0.7
     if text[:1] in "\"'“‘«":
         value *= 0.8
-    if _is_torn(text):
+    if _is_unbalanced(text):
         value *= 0.6
     # However bad, a sentence on the topic comes before a legal notice.
     return LEGAL_SHARE * value if _is_legal(folded, words) else max(value, LEGAL_NOTICE)
@@ -180,7 +180,7 @@ def _count_letters(text: str) -> tuple[int, int]:
     return sum(map(str.isalpha, text)), sum(map(str.isupper, text))
 
 
-def _is_torn(text: str) -> bool:
+def _is_unbalanced(text: str) -> bool:
     """Return whether a quotation or bracket is opened and not closed, or closed and not opened."""
     if text.count("(") != text.count(")") or text.count("“") != text.count("”") or text.count('"') % 2:
         return True

@@ -100,7 +100,7 @@ class SentenceTable:
         return self._texts.read(int(self._text_number[sentence]))
 
     def chunks_of(self, entity: int) -> Array:
-        """Return the chunks that mention an entity, in its own order."""
+        """Return the positions in `chunks` of those that mention an entity, in the order of the entity."""
         begin, end = self._mention_offsets[entity : entity + 2]
         chunks: Array = self._mentions[begin:end]
         return chunks
@@ -160,7 +160,7 @@ class _Descriptions:
         first, self.number = _number(np.asarray(hashes))
         """Number of each description among the distinct ones."""
         self.hashes: Array = np.asarray(hashes)[first]
-        """Of the distinct descriptions."""
+        """Hashes of the distinct descriptions."""
         self.is_first: Array = np.zeros(len(hashes), dtype=np.bool_)
         """True where a description is read for the first time."""
         self.is_first[first] = True

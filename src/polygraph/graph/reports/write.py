@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polygraph.errors import RequestsWaiting, UnusableReply
-from polygraph.graph.chunk_numbers import chunk_key
 from polygraph.graph.reports.context import ContextBuilder, ReportContext
 from polygraph.graph.reports.extractive import ExtractiveReport, ExtractiveWriter
 from polygraph.graph.reports.members import GraphRows, Members, Outline
 from polygraph.graph.reports.sentence_table import Qualities, SentenceTable
 from polygraph.graph.reports.titles import title_of
+from polygraph.ids import chunk_key
 from polygraph.models import Background, ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Community, CountedCommunity, Finding, Report, digest
@@ -109,35 +109,21 @@ def write_reports(
     writer = partial(_extractive_writer, members, graph, chunk_text, language, qualities, folder)
     records = _Records([members.outlines[c.id] for c in communities], members, writer)
     contexts = ContextBuilder(members, chunk_text, _max_context(max_input_tokens, max_words), date_of)
-    reports = _Reports(records, chat, keep, on_done)
+    reports = _Reports(records, contexts, max_words, chat, known, keep, on_done)
     with (
         nullcontext()
         if models is None
         else models.calls.background(partial(_ask, models, max_words)) as calls
     ):
         reports.calls = calls
-        for _, of_level in groupby(
-            sorted(communities, key=lambda each: -each.level), lambda each: each.level
-        ):
+        finest_first = sorted(communities, key=lambda each: -each.level)
+        for _, of_level in groupby(finest_first, lambda each: each.level):
             small: list[Community] = []
             for community in of_level:
                 if len(community.entities) < MIN_SIZE:
                     small.append(community)
-                    continue
-                reports.receive_finished(_MAX_ASKED)
-                try:
-                    context = contexts.build(community, reports)
-                except RequestsWaiting as error:
-                    reports.wait(community, error)
-                    continue
-                key = _key(context, max_words)
-                stored = known(key) if known is not None else None
-                if stored is not None and (chat is None or stored.written_by == chat.name):
-                    reports.put(community, records.of_stored(stored, community))
-                elif chat is None:
-                    reports.put(community, *records.extractive([community]))
                 else:
-                    reports.ask(community, context, key)
+                    reports.begin(community)
             # The model replies meanwhile.
             if small:
                 for community, report in zip(small, records.extractive(small), strict=True):
@@ -284,7 +270,10 @@ class _Reports(dict[str, Report]):
 
     Args:
         records: makes the reports.
+        contexts: makes what the model reads.
+        max_words: see `write_reports`.
         chat: the model, or None.
+        known: see `write_reports`.
         keep: see `write_reports`.
         on_done: see `write_reports`.
     """
@@ -292,7 +281,10 @@ class _Reports(dict[str, Report]):
     def __init__(
         self,
         records: _Records,
+        contexts: ContextBuilder,
+        max_words: int,
         chat: ChatModel | None,
+        known: Callable[[str], Report | None] | None,
         keep: Callable[[str, Report], None] | None,
         on_done: Callable[[int], None] | None,
     ) -> None:
@@ -303,7 +295,8 @@ class _Reports(dict[str, Report]):
         """The first that waits."""
         self.problems: dict[str, str] = {}
         """Why the model's reply is unusable, by community."""
-        self._records, self._chat, self._keep, self._on_done = records, chat, keep, on_done
+        self._records, self._contexts, self._max_words, self._chat = records, contexts, max_words, chat
+        self._known, self._keep, self._on_done = known, keep, on_done
         self._asked: dict[int, tuple[Community, ReportContext, str]] = {}
         """What the model is asked about, by number of the call."""
         self._unwritten: set[str] = set()
@@ -316,12 +309,29 @@ class _Reports(dict[str, Report]):
         if self._on_done is not None:
             self._on_done(len(self))
 
-    def wait(self, community: Community, error: RequestsWaiting) -> None:
+    def begin(self, community: Community) -> None:
+        """Add the report that is stored for the input of a community, an extractive one, or have the model write it."""
+        self.receive_finished(_MAX_ASKED)
+        try:
+            context = self._contexts.build(community, self)
+        except RequestsWaiting as error:
+            self._wait(community, error)
+            return
+        key = _key(context, self._max_words)
+        stored = self._known(key) if self._known is not None else None
+        if stored is not None and (self._chat is None or stored.written_by == self._chat.name):
+            self.put(community, self._records.of_stored(stored, community))
+        elif self._chat is None:
+            self.put(community, *self._records.extractive([community]))
+        else:
+            self._ask(community, context, key)
+
+    def _wait(self, community: Community, error: RequestsWaiting) -> None:
         """Note that the report on a community is not there yet."""
         self._waiting.add(community.id)
         self.waiting = self.waiting or error
 
-    def ask(self, community: Community, context: ReportContext, key: str) -> None:
+    def _ask(self, community: Community, context: ReportContext, key: str) -> None:
         """Ask the model as soon as a thread is free."""
         assert self.calls is not None  # noqa: S101  there is a model
         self._unwritten.add(community.id)
@@ -342,7 +352,7 @@ class _Reports(dict[str, Report]):
         community, context, key = self._asked.pop(number)
         self._unwritten.discard(community.id)
         if isinstance(reply, RequestsWaiting):
-            self.wait(community, reply)
+            self._wait(community, reply)
         elif isinstance(reply, UnusableReply):
             self.problems[community.id] = reply.problem
             self.put(community, *self._records.extractive([community]))

@@ -20,7 +20,7 @@ from polygraph.tasks.indexing.describe import (
 from polygraph.text.tokens import count_tokens
 
 _TOKENS_PER_WORD = 1.4
-"""Of prose in English, with the syntax of JSON."""
+"""Tokens per word of prose in English, with the syntax of JSON."""
 
 
 def description_line(state: EstimateState, chat: ChatModel, size: GraphSize) -> Line | None:

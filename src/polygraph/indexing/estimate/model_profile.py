@@ -43,7 +43,7 @@ class ModelProfile:
     error: float = 0.0
     """Relative error of the rates, two standard errors."""
     structures: tuple[WindowStructure, ...] = ()
-    """Of windows that the model has read."""
+    """Structures of windows that the model has read."""
 
     def amount(self, rate: float, n_tokens: float) -> float:
         """Return how much is extracted from, or written about, a window of `n_tokens`.

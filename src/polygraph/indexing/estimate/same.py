@@ -55,7 +55,7 @@ _TOKENS_PER_PAIR = Range(100, 300, 600)
 _PAIR_ERROR = 0.25
 """Relative error of these tokens, where some pairs are known."""
 _REPLY_TOKENS = 12
-"""Of a reply, besides the number of each pair."""
+"""Tokens of a reply, besides the number of each pair."""
 _TOKENS_PER_NUMBER = 3
 
 

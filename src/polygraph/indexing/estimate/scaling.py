@@ -32,7 +32,7 @@ class Figures(NamedTuple):
     reports: float
     """Communities for which a model writes a report."""
     context_tokens: float
-    """Of all reports."""
+    """Tokens of the contexts of all reports."""
 
 
 class NameCounts(NamedTuple):

@@ -21,7 +21,7 @@ class WindowStructure:
     """The relations of a window, without their names."""
 
     n_tokens: int
-    """Of the window's text."""
+    """Tokens of the window's text."""
     n_names: int
     pairs: tuple[tuple[int, int], ...]
     """Both ends of each relation, as ranks among the names: 0 is the one that occurs most often in the window."""

@@ -28,7 +28,7 @@ _FIELD = re.compile(rb"[!-9;-~]{1,100}[ \t]*:|>From ")
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 """Programs put ``>`` before such a line of a text."""
 _HEAD_BYTES = 64_000
-"""Of a message, within which its id and marks are looked for."""
+"""Bytes of a message within which its id and marks are looked for."""
 _LINE_BYTES = 64_000
 _BLOCK = 1 << 20
 _MAX_PACKING = 50
@@ -126,7 +126,7 @@ class _Messages:
             for ordinal, part in enumerate(_split(lines, self._max_bytes), 1):
                 found = _read(part, ordinal, self._max_bytes)
                 if isinstance(found, LoadedText):
-                    found = _told_apart(found, texts)
+                    found = _with_own_key(found, texts)
                 if isinstance(found, LoadedText):
                     yield found
                 elif len(self.bad_records) < MAX_BAD_RECORDS:
@@ -207,7 +207,7 @@ def _read(part: _Part, ordinal: int, max_bytes: int) -> LoadedText | BadRecord:
     return replace(text, key=key or _hash(text.text), ordinal=ordinal)
 
 
-def _told_apart(text: LoadedText, texts: dict[str, str]) -> LoadedText | BadRecord:
+def _with_own_key(text: LoadedText, texts: dict[str, str]) -> LoadedText | BadRecord:
     """Return a message with a key that no other has, and note the hash of its text."""
     own = _hash(text.text)
     for key in (text.key, f"{text.key}~{own}"):

@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, takewhile
 from operator import is_not
@@ -40,7 +40,7 @@ _DOCX_BREAKS = {
     f"{_W}noBreakHyphen": "-",
 }
 MAX_CELLS = 5_000_000
-"""Of a workbook."""
+"""Most cells of a workbook."""
 _MAX_MERGED = 10_000
 """Merged ranges of a sheet that are filled."""
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
@@ -153,22 +153,8 @@ def read_xlsx(data: bytes, max_bytes: int) -> FileContent:
         parts: list[str] = []
         tables: list[LoadedTable] = []
         for sheet in book.worksheets:
-            rows: list[list[str]] = []
             merged = _merged_cells(archive, str(getattr(sheet, "_worksheet_path", "")))
-            for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-                if row.count(None) == len(row) and number not in merged:
-                    # A stray cell at the bottom of a sheet has a million empty rows above it.
-                    limits.count()
-                    rows.append([])
-                    continue
-                limits.count(len(row))
-                cells = [_cell(value) for value in row]
-                rows.append(cells)
-                for column, (top, left) in merged.get(number, {}).items():
-                    if column < len(cells) and left < len(rows[top - 1]):
-                        cells[column] = rows[top - 1][left]
-            rows = [row for row in rows if any(row)]
-            titles, below = split_title(rows)
+            titles, below = split_title([row for row in _xlsx_rows(sheet, merged, limits) if any(row)])
             if not below:
                 continue
             name = " ".join(str(sheet.title).split())
@@ -181,6 +167,26 @@ def read_xlsx(data: bytes, max_bytes: int) -> FileContent:
     return FileContent(
         [LoadedText(text="\n\n".join(parts), title=title, metadata=fields, tables=tuple(tables))]
     )
+
+
+def _xlsx_rows(
+    sheet: Any, merged: Mapping[int, Mapping[int, tuple[int, int]]], limits: ReadLimits
+) -> list[list[str]]:
+    """Return the texts of the cells of a sheet; a merged cell stands in each that it covers."""
+    rows: list[list[str]] = []
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if row.count(None) == len(row) and number not in merged:
+            # A stray cell at the bottom of a sheet has a million empty rows above it.
+            limits.count()
+            rows.append([])
+            continue
+        limits.count(len(row))
+        cells = [_cell(value) for value in row]
+        rows.append(cells)
+        for column, (top, left) in merged.get(number, {}).items():
+            if column < len(cells) and left < len(rows[top - 1]):
+                cells[column] = rows[top - 1][left]
+    return rows
 
 
 def _docx_elements(parent: Any) -> Iterator[Any]:

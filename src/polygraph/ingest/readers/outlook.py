@@ -25,7 +25,7 @@ _RECIPIENTS = {1: "To", 2: "Cc"}
 _MAX_RECIPIENTS = 200
 _MAX_ATTACHMENTS = 1_000
 _MAX_RTF_BYTES = 4_000_000
-"""Of a packed body: its library unpacks byte by byte, about a second for each megabyte."""
+"""Most bytes of a packed body: its library unpacks byte by byte, about a second for each megabyte."""
 
 
 def read_msg(data: bytes) -> FileContent:

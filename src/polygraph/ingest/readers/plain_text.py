@@ -8,6 +8,7 @@ from polygraph.ingest.layout.space_tables import space_tables
 from polygraph.ingest.layout.text_tables import pair_lines, pipe_tables
 from polygraph.ingest.source_fields import header_fields
 from polygraph.records import Json
+from polygraph.text.prose import clip
 from polygraph.text.sentences import atx_heading
 
 _TITLE_CHARS = 200
@@ -119,8 +120,7 @@ def file_title(name: str) -> str:
 
 def short_title(title: str) -> str:
     """Return a title on one line of bounded length."""
-    words = " ".join(title[: 4 * _TITLE_CHARS].split())
-    return words if len(words) <= _TITLE_CHARS else words[: _TITLE_CHARS - 1].rstrip() + "…"
+    return clip(title[: 4 * _TITLE_CHARS], _TITLE_CHARS)
 
 
 def _plain(line: str) -> str:

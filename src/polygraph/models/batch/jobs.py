@@ -86,18 +86,18 @@ class ImportedReplies:
         return self.files > 0
 
     def __str__(self) -> str:
-        parts = [f"{_n(self.replies, 'reply', 'replies')} imported"]
+        parts = [f"{count_noun(self.replies, 'reply')} imported"]
         if self.failed:
             problem = min(self.problems, key=lambda text: (-self.problems[text], text))
-            parts.append(f"{_n(self.failed, 'request')} failed (most often: {problem})")
+            parts.append(f"{count_noun(self.failed, 'request')} failed (most often: {problem})")
         if self.unknown:
             parts.append(
-                f"{_n(self.unknown, 'reply', 'replies')} of another index or an earlier build found, "
+                f"{count_noun(self.unknown, 'reply')} of another index or an earlier build found, "
                 "used as this index comes to their requests"
             )
         if self.invalid:
-            parts.append(f"{_n(self.invalid, 'line')} that cannot be read as a reply")
-        return f"{', '.join(parts)}, from {_n(self.files, 'file')}"
+            parts.append(f"{count_noun(self.invalid, 'line')} that cannot be read as a reply")
+        return f"{', '.join(parts)}, from {count_noun(self.files, 'file')}"
 
 
 @dataclass(slots=True)
@@ -360,7 +360,7 @@ class Batch:
 
     def _waiting_message(self, current: Round, written: Sequence[Path]) -> str:
         n, m = len(current.drafted), len(current.earlier)
-        total = f"{_n(n + m, 'request')} waiting in"
+        total = f"{count_noun(n + m, 'request')} waiting in"
         resume = "Put the replies there, in files of any name, and run the same command again"
         before = self._file_names(Path(file) for file in current.earlier.values())
         if not n:
@@ -388,7 +388,11 @@ class Batch:
     # --- replies ------------------------------------------------------------------------------------
 
     def import_replies(self) -> ImportedReplies:
-        """Import the replies in the folder, each once, and return a summary."""
+        """Import the replies in the folder, each once, and return a summary.
+
+        Raises:
+            StorageFailed: if the folder cannot be read.
+        """
         imported = ImportedReplies()
         with self._lock:
             self._rows = self._store.rows()
@@ -527,7 +531,3 @@ class Batch:
                     # A file that is not recorded may belong to another index; its requests will be written again.
                     if str(temporary.with_suffix("")) in recorded:
                         temporary.replace(temporary.with_suffix(""))
-
-
-def _n(n: int, one: str, more: str = "") -> str:
-    return f"{n:,} {one if n == 1 else more or one + 's'}"

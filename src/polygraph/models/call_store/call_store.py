@@ -8,6 +8,7 @@ from polygraph.errors import IndexUnreadable
 from polygraph.models.call_store.database import CallDatabase, Row, Statements
 from polygraph.models.call_store.records import Attempt, LedgerRow, Quarantined, QuestionUsage
 from polygraph.models.protocols import ChatReply, Likelihood
+from polygraph.text.surrogates import encodable
 
 LOOKUP_KEYS = 900
 """Keys per query; older builds of SQLite accept at most 999 values in a statement."""
@@ -159,7 +160,7 @@ class CallStore:
             entry.stage,
             entry.method,
             entry.model,
-            _storable(entry.problem),
+            encodable(entry.problem),
         )
         with self._database.transaction() as run:
             run.execute(
@@ -348,7 +349,7 @@ def insert_attempt(run: Statements, attempt: Attempt) -> None:
             attempt.method,
             attempt.model,
             attempt.outcome,
-            _storable(attempt.problem),
+            encodable(attempt.problem),
             attempt.prompt_tokens,
             attempt.completion_tokens,
             attempt.seconds,
@@ -361,8 +362,3 @@ def insert_attempt(run: Statements, attempt: Attempt) -> None:
 def _packed(text: str) -> bytes:
     # A model may send half a surrogate pair, which has no encoding.
     return zlib.compress(text.encode("utf-8", "replace"))
-
-
-def _storable(text: str) -> str:
-    # Databases accept only valid UTF-8.
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -19,7 +19,7 @@ import pybase64
 from polygraph.models.chat_completion import (
     CompletionReader,
     describe_error,
-    is_surely_plausible,
+    is_plausible_by_length,
     n_bytes,
     n_bytes_of,
     parse_json,
@@ -348,7 +348,11 @@ class OpenAIEmbedder:
         return self.embed_counted(texts, kind)[0]
 
     def embed_counted(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, int]:  # noqa: ARG002
-        """Return unit vectors and the tokens that the endpoint reports."""
+        """Return unit vectors, shape ``(len(texts), dimension)``, and the tokens that the endpoint reports.
+
+        Raises:
+            TransportError: if the endpoint returns vectors of several lengths, or as its calls do.
+        """
         # Endpoints refuse blank texts.
         filled = [i for i, text in enumerate(texts) if text.strip()]
         sent = [self._truncated(texts[i]) for i in filled]
@@ -397,7 +401,7 @@ class OpenAIEmbedder:
 
     def _reported_tokens(self, reported: object, texts: Sequence[str]) -> int:
         """Return the reported tokens of a request, or ours if they cannot be true."""
-        if is_surely_plausible(reported, n_bytes_of(texts)):
+        if is_plausible_by_length(reported, n_bytes_of(texts)):
             return reported
         counted = sum(self.count(texts))
         believed = plausible_prompt_tokens(reported, counted)

@@ -108,7 +108,7 @@ class GraphRAGDrift:
         # 2. Read them in folds: first answers and follow-up questions.
         folds = split_into_folds([report for report, _ in near], self.folds)
         primed = models.calls.map(
-            lambda fold: _or_nothing(lambda: run_primer(question, fold, models, method="graphrag-drift")),
+            lambda fold: _or_empty(lambda: run_primer(question, fold, models, method="graphrag-drift")),
             folds,
         )
         pairs = list(zip(folds, primed, strict=True))
@@ -231,7 +231,7 @@ def split_into_folds(reports: Sequence[Report], n: int) -> list[Sequence[Report]
     return [reports[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _or_nothing(ask: Callable[[], IntermediateAnswer]) -> IntermediateAnswer:
+def _or_empty(ask: Callable[[], IntermediateAnswer]) -> IntermediateAnswer:
     """Return an empty answer for a reply that cannot be used; the reply is kept in quarantine."""
     try:
         return ask()
@@ -255,7 +255,7 @@ def _answers(
         if not search.evidence:
             return _NOTHING
         texts = [e.text for e in search.evidence]
-        return _or_nothing(
+        return _or_empty(
             lambda: answer_follow_up(
                 question,
                 pending.text,

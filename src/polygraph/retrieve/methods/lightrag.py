@@ -146,7 +146,7 @@ class LightRAG:
         # 3. Merge the levels within the budget of the tables, and pick the passages of their rows.
         texts = RowTexts(index, question)
         if weaves:
-            found = self._weave(question, vectors[2][0], (low, high), reader, index, models, texts)
+            found = self._combine_levels(question, vectors[2][0], (low, high), reader, index, models, texts)
         else:
             found = self._join(low, high, reader, index, texts)
         trace = (
@@ -173,7 +173,7 @@ class LightRAG:
 
     # --- merging ------------------------------------------------------------------------------------
 
-    def _weave(
+    def _combine_levels(
         self,
         question: str,
         vector: Vectors,

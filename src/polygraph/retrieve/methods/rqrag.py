@@ -49,7 +49,7 @@ class _Node:
     problem: str = ""
     """Why it has no answer."""
     query_likelihood: Likelihood | None = None
-    """Of the reply that wrote its query."""
+    """Likelihood of the reply that wrote its query."""
     answer_likelihood: Likelihood | None = None
 
     def set_query_likelihood(self, reply: ChatReply) -> None:
@@ -62,7 +62,7 @@ class _Node:
 
     @property
     def path_likelihood(self) -> Likelihood | None:
-        """Of everything that the model wrote on the path: the queries and the answer; None if any is not known."""
+        """Likelihood of all that the model wrote on the path: the queries and the answer; None if any is not known."""
         total = self.answer_likelihood
         for step in self.path:
             if total is None or step.query_likelihood is None:

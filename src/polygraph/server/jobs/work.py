@@ -65,13 +65,13 @@ def _index(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> 
     uploads.place(upload)
     report = index.add(
         uploads.folder.resolve(),
-        within=uploads.unsettled(),
+        within=uploads.uncommitted(),
         methods=arguments.get("methods", ()),
         extractor=arguments.get("extractor"),
         progress=progress,
         wait_s=_WAIT_S,
     )
-    uploads.settle(upload)
+    uploads.commit(upload)
     return _report(report)
 
 

@@ -70,7 +70,7 @@ _REMOVES = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_wor
 _MOST_RESOURCES = 500
 """Documents and reports of an index that the list of resources names; others are read by their address."""
 _MAX_TEXT_BYTES = 4_000_000
-"""Of a text of the most characters, in UTF-8."""
+"""Bytes of a text with the most characters, in UTF-8."""
 _log = logging.getLogger("polygraph.server")
 _T = TypeVar("_T")
 _Result = TypeVar("_Result", bound=BaseModel)

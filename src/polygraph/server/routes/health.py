@@ -1,4 +1,4 @@
-"""Whether the server lives and can answer, and its figures for Prometheus."""
+"""Whether the server runs and can answer, and its metrics for Prometheus."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz")
 async def health() -> dict[str, Any]:
-    """Tell that the server lives."""
+    """Reply while the server runs."""
     return {"status": "ok"}
 
 

@@ -129,8 +129,8 @@ class UploadFolder:
         """Return the hashes of the files that are there for this upload alone, and go if it is taken back."""
         return sorted(_hashes(self._record(upload)) - self._claimed(except_by=upload))
 
-    def unsettled(self) -> list[Path]:
-        """Return the folders of the files of all uploads that were placed and neither settled nor discarded."""
+    def uncommitted(self) -> list[Path]:
+        """Return the folders of the files of all uploads that were placed and neither committed nor discarded."""
         names = {line.removeprefix(_KEPT) for record in self._records() for line in _lines(record)}
         return [folder for name in sorted(names) if (folder := self.folder / name).is_dir()]
 
@@ -139,7 +139,7 @@ class UploadFolder:
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
         return sorted(each for each in folders if each.is_dir() and not each.name.startswith("."))
 
-    def settle(self, upload: str) -> None:
+    def commit(self, upload: str) -> None:
         """Keep the files of a finished upload, also if another one of the same content is taken back."""
         mine = _hashes(self._record(upload))
         for record in self._records(except_by=upload):

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from polygraph.errors import PolygraphError
-from polygraph.indexing.entities import documents_of
+from polygraph.indexing.entities.find import documents_of
 from polygraph.records import Chunk, Description, Entity, Relation
 from polygraph.server.problems import unknown
 from polygraph.server.served_indexes import ServedIndex

@@ -129,7 +129,7 @@ class DatabaseVectors:
         return self.nearest(vector, k, allowed).hits()
 
     def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
-        """Return what `search` does, as arrays."""
+        """Return what `search` does, as arrays of at most `k` rows and scores."""
         if k > _MOST:
             return self._files.nearest(vector, k, allowed)
         permitted = np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)

@@ -26,7 +26,7 @@ from polygraph.text.tokens import truncate
 _MAX_REPLY_TOKENS = 1_200
 _HYDE_TOKENS = 500
 _SAMPLE_TOKENS = 1_500
-"""Of the report that the hypothetical answer imitates."""
+"""Tokens of the report that the hypothetical answer imitates."""
 _QUESTION_CHARACTERS = 300
 _MAX_FOLLOW_UPS = 10
 """Taken from one reply."""
@@ -54,7 +54,7 @@ class IntermediateAnswer:
     cited: tuple[int, ...] = ()
     """Numbers of its sources, from 1: those cited, else those that share most words with it."""
     chunks: tuple[str, ...] = ()
-    """Of `run_primer`: the chunks of the findings that support it."""
+    """In a reply of `run_primer`, the chunks of the findings that support it."""
     spans: tuple[Span, ...] = ()
     """The sentences that it consists of, if no model wrote it."""
 
@@ -62,7 +62,11 @@ class IntermediateAnswer:
 def write_hypothetical_answer(
     question: str, report: Report, models: Models, chat: ChatModel, *, method: str
 ) -> str:
-    """Write a hypothetical answer in the form of a report, to search with (HyDE); one call."""
+    """Write a hypothetical answer in the form of a report, to search with (HyDE); one call.
+
+    Raises:
+        UnusableReply: if the reply is empty, also after the repair round.
+    """
     sample = truncate(report.text, _SAMPLE_TOKENS)
     system, user = prompt("hyde").fill({"report": as_data(sample, "report"), "question": question})
     request = ChatRequest(messages=opening(system, user), max_output_tokens=_HYDE_TOKENS)

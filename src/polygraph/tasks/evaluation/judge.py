@@ -29,7 +29,7 @@ ASPECTS = ("comprehensiveness", "relevance", "empowerment", "directness")
 HIGHEST = 5
 """Highest score."""
 _STAGE = "judge"
-"""Of the calls, in the ledger."""
+"""Stage of the calls in the ledger."""
 _MAX_REPLY_TOKENS = 900
 _MAX_REASON = 400
 """Characters kept of a reason."""

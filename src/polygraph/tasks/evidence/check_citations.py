@@ -17,7 +17,7 @@ from polygraph.tasks.parsing.verdict_lists import parse_verdicts, verdict_schema
 CLAIMS_PER_CALL = 20
 """Claims in one request."""
 STAGE = "check_citations"
-"""Of the calls, in the ledger and the estimate."""
+"""Stage of the calls in the ledger and the estimate."""
 _MAX_CLAIM = 1_000
 """Characters of a claim."""
 _MAX_REPLY_TOKENS = 40 + 10 * CLAIMS_PER_CALL

@@ -22,7 +22,7 @@ from polygraph.text.words import content_stems
 _MIN_RATIO = 0.6
 """A fact that a reply spells out is the most similar one shown, if the difflib ratio is at least this."""
 _MAX_CHARACTERS = 400
-"""Of a fact that is shown or compared."""
+"""Most characters of a fact that is shown or compared."""
 _MAX_NUMBER_CHARACTERS = 11
 """A longer text that holds a number is a fact spelled out: ``fact 3.`` is a number, ``Quill, born in, 1840`` is not."""
 _MAX_REPLY_TOKENS = 300

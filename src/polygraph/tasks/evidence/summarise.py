@@ -24,7 +24,7 @@ NOTHING = "NOTHING"
 _MAX_REPLY_TOKENS = 1_000
 _MAX_SENTENCES = 4
 _MAX_PASSAGES = 12
-"""Of an extractive summary."""
+"""Most passages of an extractive summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from polygraph.tasks.parsing.short_replies import field_text, integer
 from polygraph.text.tokens import count_tokens
 
 STAGE = "descriptions"
-"""Of the calls, in the ledger and the estimate."""
+"""Stage of the calls in the ledger and the estimate."""
 MAX_INPUT_TOKENS = 4_000
 """Tokens of the statements in one call, and of those about one item (GraphRAG: 4,000)."""
 MAX_ITEMS = 10
@@ -45,7 +45,7 @@ class Statements:
     """What documents say about an entity or relation."""
 
     name: str
-    """Of the entity with its type, or both ends of the relation."""
+    """Name of the entity with its type, or of both ends of the relation."""
     texts: tuple[str, ...]
 
 

@@ -22,7 +22,7 @@ MAX_PASSAGES = 2
 MAX_NAMES = 4
 """Other names that are shown of each."""
 STAGE = "same"
-"""Of the calls, in the ledger and the estimate."""
+"""Stage of the calls in the ledger and the estimate."""
 _MAX_NAME = 200
 _MAX_DESCRIPTION = 300
 """Characters of a name, a type or a document, and of a description."""

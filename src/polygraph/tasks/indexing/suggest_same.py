@@ -24,7 +24,7 @@ MAX_OTHER_NAMES = 3
 MAX_GROUP = 8
 """Names of one group; a larger one is no guess at one thing."""
 STAGE = "suggest_same"
-"""Of the calls, in the ledger and the estimate."""
+"""Stage of the calls in the ledger and the estimate."""
 _MAX_NAME = 100
 _MAX_DOCUMENT = 60
 _MAX_TYPE = 40

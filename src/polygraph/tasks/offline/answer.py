@@ -37,7 +37,7 @@ from polygraph.tasks.offline.quoting import (
     with_sentence_before,
     with_what_is_asked,
 )
-from polygraph.tasks.offline.recency import differ_in_values, newest_first
+from polygraph.tasks.offline.recency import Ordered, differ_in_values, newest_first
 from polygraph.tasks.offline.roles import asks_for_present_holder, asks_for_task, role_test
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
@@ -176,41 +176,27 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
         replace(c, terms=c.terms | asked) if is_headed else c
         for c, is_headed in zip(candidates, headed, strict=True)
     ]
-    similar = _similar(question, candidates, weights, models)
-    states = role_test(question) if contact is None else contact.is_stated_in
-    steps = [is_listed and is_below(c, asked) for c in candidates]
-    holders = [
-        _ROLE_GAIN if step or (states and states(c)) else 0.0
-        for step, c in zip(steps, candidates, strict=True)
-    ]
     is_told = models.reranker is not None or any(headed)
     if not is_told and _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
         return _refused("no passage holds most of what the question asks about")
+    states = role_test(question) if contact is None else contact.is_stated_in
+    steps = [is_listed and is_below(c, asked) for c in candidates]
+    stated = [step or (states is not None and states(c)) for step, c in zip(steps, candidates, strict=True)]
     # The heading says what a step is for. "Ana Ruiz looks after boats and oars" is clear, and gets down to -6 for "Who
     # is in charge of oars?".
-    is_task = asks_for_task(question)
-    clear = {i for i, step in enumerate(steps) if step or headed[i] or (is_task and holders[i])}
-    found = _rate(question, candidates, similar, holders, clear, models)
-    is_refused = found.logit is not None and found.logit < REFUSE_BELOW
-    answering = {i for i in found.scores if is_refused or found.logits.get(i, REFUSE_BELOW) >= REFUSE_BELOW}
+    told = stated if asks_for_task(question) else steps
+    clear = [each or is_headed for each, is_headed in zip(told, headed, strict=True)]
+    similar = _similar(question, candidates, weights, models)
+    found = _rate(question, candidates, similar, stated, clear, models)
     is_about_a_time = asks_for_present_holder(question) or bool(dates(question))
-    stating = [i for i in found.scores if holders[i]] if is_about_a_time else []
+    stating = [i for i in found.scores if stated[i]] if is_about_a_time else []
     ordered = newest_first(question, candidates, found.scores, found.margin, stating)
-    scores = dict(ordered.scores)
-    n_chains, most = (2, _MAX_SENTENCES + 1) if asks_for_verdict(question) else (1, _MAX_SENTENCES)
-    chained = chain_sentences(
-        question,
-        candidates,
-        _choose(question, candidates, scores, found.margin, ordered.behind, answering),
-        found.likely,
-        found.logits,
-        None if models.reranker is None else partial(_read, question, models, models.reranker),
-        n_chains,
-    )
-    shown = without_overlaps(candidates, chained)[:most]
-    quoted = [replace(candidates[i].quoted, score=scores.get(i, round(found.likely[i], 4))) for i in shown]
+    shown = _shown(question, candidates, found, ordered, models)
+    quoted = [
+        replace(candidates[i].quoted, score=ordered.scores.get(i, round(found.likely[i], 4))) for i in shown
+    ]
     completed = _completed(question, quoted, sentences, passages, asked)
-    if is_refused:
+    if found.is_refused:
         return replace(_refused(NO_SENTENCE), nearest=completed, logit=found.logit)
     return ExtractiveAnswer(
         sentences=completed,
@@ -223,9 +209,9 @@ class _Ratings(NamedTuple):
     """How well candidates answer, by their positions."""
 
     scores: dict[int, float]
-    """Of those that an answer is chosen from."""
+    """Scores of those that an answer is chosen from."""
     likely: list[float]
-    """Of all, without the cross-encoder's part."""
+    """Scores of all, without the cross-encoder's part."""
     logits: dict[int, float]
     """By the cross-encoder, with the gains for what is clear; empty without one."""
     logit: float | None
@@ -233,13 +219,18 @@ class _Ratings(NamedTuple):
     margin: float
     """A further sentence is added if its score is at most this far below the best."""
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the cross-encoder finds no answer among them."""
+        return self.logit is not None and self.logit < REFUSE_BELOW
+
 
 def _rate(
     question: str,
     candidates: Sequence[Candidate],
     similar: NDArray[np.float64],
-    holders: Sequence[float],
-    clear: Collection[int],
+    stated: Sequence[bool],
+    clear: Sequence[bool],
     models: Models,
 ) -> _Ratings:
     """Rate candidates: by rule, and the best of them by the cross-encoder if there is one.
@@ -248,11 +239,12 @@ def _rate(
         question: any text.
         candidates: at least one.
         similar: their similarity with the question.
-        holders: the gain of each for stating who holds an office, or a step.
-        clear: those that answer whatever the cross-encoder says, and get at least the logit below which is refused.
+        stated: whether each states by rule what is asked: who holds an office, a detail of contact, or a step.
+        clear: whether each answers whatever the cross-encoder says, and gets at least the logit below which is refused.
         models: with the reranker.
     """
     gains = [kind_gain(question, c.quoted.text) for c in candidates]
+    holders = [_ROLE_GAIN if each else 0.0 for each in stated]
     likely = [
         round(_SIMILARITY_WEIGHT * float(similar[i]) + gain + holders[i], 6) for i, gain in enumerate(gains)
     ]
@@ -262,9 +254,29 @@ def _rate(
         return _Ratings(scores, likely, {}, None, _SIMILARITY_MARGIN)
     read = _read(question, models, models.reranker, [candidates[i].context for i in kept])
     logits = {i: each + holders[i] for i, each in zip(kept, read, strict=True)}
-    logits |= {i: max(logits[i], REFUSE_BELOW) for i in kept if i in clear}
+    logits |= {i: max(logits[i], REFUSE_BELOW) for i in kept if clear[i]}
     scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in logits.items()}
     return _Ratings(scores, likely, logits, max(logits.values()), _LOGIT_MARGIN)
+
+
+def _shown(
+    question: str, candidates: Sequence[Candidate], found: _Ratings, ordered: Ordered, models: Models
+) -> list[int]:
+    """Choose the sentences of an answer, best first, and behind a sentence the one that it leads to (see `chains`)."""
+    answering = {
+        i for i in found.scores if found.is_refused or found.logits.get(i, REFUSE_BELOW) >= REFUSE_BELOW
+    }
+    n_chains, most = (2, _MAX_SENTENCES + 1) if asks_for_verdict(question) else (1, _MAX_SENTENCES)
+    chained = chain_sentences(
+        question,
+        candidates,
+        _choose(question, candidates, ordered.scores, found.margin, ordered.behind, answering),
+        found.likely,
+        found.logits,
+        None if models.reranker is None else partial(_read, question, models, models.reranker),
+        n_chains,
+    )
+    return without_overlaps(candidates, chained)[:most]
 
 
 def _completed(

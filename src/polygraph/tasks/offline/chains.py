@@ -20,7 +20,7 @@ alone: it rates a row higher with any sentence of prose behind it."""
 _MAX_DOCUMENTS = 3
 """A name that is no title links sentences only if so few of the documents hold it."""
 _MIN_CHARACTERS = 4
-"""Of a title or name that links."""
+"""Fewest characters of a title or name that links."""
 _TRIED = 3
 """Sentences of the passage that a link leads to, the likeliest first."""
 _MAX_PAIRS = 8

@@ -125,13 +125,13 @@ def _ranked(
     """Order candidates so that none comes before one of a newer document; otherwise as they are."""
     left, ranked = list(group), list[int]()
     while left:
-        best = next(i for i in left if not any(_goes_before(j, i, candidates, until) for j in left if j != i))
+        best = next(i for i in left if not any(_precedes(j, i, candidates, until) for j in left if j != i))
         left.remove(best)
         ranked.append(best)
     return ranked
 
 
-def _goes_before(i: int, j: int, candidates: Sequence[Candidate], until: tuple[int, int, int] | None) -> bool:
+def _precedes(i: int, j: int, candidates: Sequence[Candidate], until: tuple[int, int, int] | None) -> bool:
     x, y = candidates[i].date, candidates[j].date
     if x is None or y is None:
         return False

@@ -3,10 +3,11 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import filterfalse, islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ class Candidate:
 
     quoted: QuotedSentence
     title: str
-    """Of the document."""
+    """Title of the document."""
     section: str
     """The heading above it, unless it is the title, and that of its paragraph; empty if there is none."""
     context: str
@@ -127,73 +128,99 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     enough together. Sentences end by the rules of the document's language.
     """
     languages = _languages(passages)
-    found: list[Candidate] = []
-    seen: set[str] = set()
+    found: dict[str, Candidate] = {}
     for passage in passages:
-        chunk = passage.chunk
-        date = document_date(passage.date, passage.title)
-        spans = sentence_spans(chunk.text, language=languages[chunk.document])
-        before, before_start, before_end, below_heading = "", 0, 0, False
-        section = _section(passage)
-        joined = join_lists(chunk.text, spans, longest=MAX_CHARACTERS)
-        # The asterisks behind a sentence in bold are none.
-        pieces = [(start, end) for start, end in joined if _HAS_WORD.search(chunk.text, start, end)]
-        heads = paragraph_heads(chunk.text, pieces)
-        for first, stop in pieces:
-            head = heads.get(first)
-            heading = head.text if head else ""
-            start = _after_mark(chunk.text, first, stop, is_english=languages[chunk.document] == "en")
-            # An item of a list or a quoted line stands for itself.
-            is_marked = chunk.text[first:start].strip(" *_") != ""
-            label = ANSWER_MARK if is_question(heading) else QUESTION_MARK
-            if mark := _ROW_NUMBER.match(chunk.text, start, stop) or label.match(chunk.text, start, stop):
-                start = mark.end()
-            end = min(stop, start + MAX_CHARACTERS)
-            text = " ".join(chunk.text[start:end].split())
-            is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
-            is_joined = (
-                bool(before)
-                and not below_heading
-                and not is_marked
-                and (bool(DEPENDENT.match(text)) or _is_label(before, first - before_end))
-                and not is_question(text)
-                and end - before_start <= MAX_CHARACTERS
+        for candidate in _sentences_of(passage, languages[passage.chunk.document]):
+            found.setdefault(candidate.quoted.text.casefold(), candidate)
+    return list(found.values())
+
+
+class _Sentence(NamedTuple):
+    """A sentence of a passage, without the mark of a list item and the number of a row."""
+
+    text: str
+    """On one line."""
+    start: int
+    """Offset in the chunk."""
+    end: int
+    is_heading: bool
+
+
+def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
+    """Yield the sentences of a passage that have enough words, each with what is said above and before it."""
+    chunk = passage.chunk
+    date = document_date(passage.date, passage.title)
+    section = _section(passage)
+    before = _Sentence("", 0, 0, is_heading=False)
+    joined = join_lists(chunk.text, sentence_spans(chunk.text, language=language), longest=MAX_CHARACTERS)
+    # The asterisks behind a sentence in bold are none.
+    pieces = [(start, end) for start, end in joined if _HAS_WORD.search(chunk.text, start, end)]
+    heads = paragraph_heads(chunk.text, pieces)
+    for first, stop in pieces:
+        head = heads.get(first)
+        heading = head.text if head else ""
+        start = _after_mark(chunk.text, first, stop, is_english=language == "en")
+        # An item of a list or a quoted line stands for itself.
+        is_marked = chunk.text[first:start].strip(" *_") != ""
+        label = ANSWER_MARK if is_question(heading) else QUESTION_MARK
+        if mark := _ROW_NUMBER.match(chunk.text, start, stop) or label.match(chunk.text, start, stop):
+            start = mark.end()
+        end = min(stop, start + MAX_CHARACTERS)
+        is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
+        sentence = _Sentence(" ".join(chunk.text[start:end].split()), start, end, is_heading)
+        if len(words(sentence.text)) >= _MIN_WORDS:
+            is_joined = not is_marked and _belongs_to(sentence, before, first - before.end)
+            begin = before.start if is_joined else start
+            spoken = _with_sentence_before(sentence.text, before.text, passage.title)
+            above = [part for part in (section, heading) if part not in ("", before.text, sentence.text)]
+            yield Candidate(
+                quoted=QuotedSentence(
+                    text=" ".join(chunk.text[begin:end].split()),
+                    span=Span(chunk.document, chunk.id, chunk.start + begin, chunk.start + end),
+                    evidence=passage.evidence,
+                    score=0.0,
+                ),
+                title=passage.title,
+                section=f"{section}: {heading}" if section and heading else section or heading,
+                context=". ".join([part for part in (passage.title, *above, spoken) if part]),
+                terms=frozenset(content_stems(f"{passage.title}. {heading} {spoken}")),
+                is_heading=is_heading,
+                is_item=not is_heading and (is_marked or ITEM.match(chunk.text, first, stop) is not None),
+                heading=heading,
+                paragraph=_below(passage, head) if head else None,
+                date=date,
             )
-            shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
-            if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
-                seen.add(shown.casefold())
-                # The title stands there already.
-                is_alone = passage.title.casefold().startswith(before.casefold())
-                is_alone = is_alone or len(before) >= MAX_CHARACTERS or ROW.match(text) is not None
-                spoken = text if is_alone else f"{before} {text}"
-                above = [part for part in (section, heading) if part not in ("", before, text)]
-                headings = [passage.title, *above] if passage.title else above
-                begin = before_start if is_joined else start
-                found.append(
-                    Candidate(
-                        quoted=QuotedSentence(
-                            text=shown,
-                            span=Span(chunk.document, chunk.id, chunk.start + begin, chunk.start + end),
-                            evidence=passage.evidence,
-                            score=0.0,
-                        ),
-                        title=passage.title,
-                        section=f"{section}: {heading}" if section and heading else section or heading,
-                        context=". ".join([*headings, spoken]),
-                        terms=frozenset(content_stems(f"{passage.title}. {heading} {spoken}")),
-                        is_heading=is_heading,
-                        is_item=not is_heading
-                        and (is_marked or ITEM.match(chunk.text, first, stop) is not None),
-                        heading=heading,
-                        paragraph=_below(passage, head) if head else None,
-                        date=date,
-                    )
-                )
-            if heading := atx_heading(chunk.text[first:stop]):
-                is_title = passage.title.casefold().startswith(heading.casefold())
-                section = "" if is_title or len(heading) > MAX_CHARACTERS else heading
-            before, before_start, before_end, below_heading = text, start, end, is_heading
-    return found
+        if heading := atx_heading(chunk.text[first:stop]):
+            is_title = passage.title.casefold().startswith(heading.casefold())
+            section = "" if is_title or len(heading) > MAX_CHARACTERS else heading
+        before = sentence
+
+
+def _belongs_to(sentence: _Sentence, before: _Sentence, gap: int) -> bool:
+    """Return whether a sentence is quoted with the one before it: it depends on that, or that is a label.
+
+    Args:
+        sentence: no item of a list.
+        before: the sentence before it; its text is empty if there is none.
+        gap: characters between them.
+    """
+    return (
+        bool(before.text)
+        and not before.is_heading
+        and (bool(DEPENDENT.match(sentence.text)) or _is_label(before.text, gap))
+        and not is_question(sentence.text)
+        and sentence.end - before.start <= MAX_CHARACTERS
+    )
+
+
+def _with_sentence_before(text: str, before: str, title: str) -> str:
+    """Put the sentence before a sentence in front of it, unless it is the title, was cut, or `text` is a row."""
+    is_alone = (
+        title.casefold().startswith(before.casefold())
+        or len(before) >= MAX_CHARACTERS
+        or ROW.match(text) is not None
+    )
+    return text if is_alone else f"{before} {text}"
 
 
 def _below(passage: Passage, head: ParagraphHead) -> QuotedSentence | None:

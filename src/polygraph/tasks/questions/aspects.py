@@ -16,7 +16,7 @@ from polygraph.text.words import phrases
 
 _MAX_PARTS = 50
 _MAX_CHARACTERS = 200
-"""Of one phrase."""
+"""Most characters of one phrase."""
 _MAX_REPLY_TOKENS = 600
 
 

@@ -15,9 +15,9 @@ from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_sche
 from polygraph.text.words import phrases
 
 _MAX_ITEMS = 10
-"""Of each list, as the prompts say."""
+"""Most items of each list, as the prompts say."""
 _MAX_CHARACTERS = 200
-"""Of one item."""
+"""Most characters of one item."""
 _MAX_REPLY_TOKENS = 400
 
 

@@ -27,7 +27,7 @@ OPERATORS = frozenset({"retrieve", "filter", "sort", "count", "sum", "compare", 
 _SYNONYMS: Mapping[str, str] = {"get_spo": "retrieve", "retrieval": "retrieve", "get": "output"}
 MAX_STEPS = 8
 _MAX_CHARACTERS = 300
-"""Of one field."""
+"""Most characters of one field."""
 _MAX_REPLY_TOKENS = 1_200
 _TEXT: Mapping[str, Any] = {"type": "string"}
 SCHEMA: Mapping[str, Any] = object_schema(
@@ -57,7 +57,7 @@ SCHEMA: Mapping[str, Any] = object_schema(
         }
     }
 )
-"""Of a plan. A step has the fields of its operator, so only the question and the operator are required."""
+"""JSON schema of a plan. A step has the fields of its operator, so only the question and the operator are required."""
 _ALIAS = re.compile(r"[^\W\d]\w{0,29}")
 REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
 """A reference to the result of an earlier step by its alias."""

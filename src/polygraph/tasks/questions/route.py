@@ -20,7 +20,7 @@ KINDS: tuple[Kind, Kind] = ("fact", "reasoning")
 _MAX_REPLY_TOKENS = 100
 _LABEL = re.compile(r"\b(fact|reasoning)\b", re.IGNORECASE)
 _MAX_CHARACTERS = 4_000
-"""Of a question or a reply."""
+"""Most characters of a question or a reply."""
 _RULES = tuple(
     (why, re.compile(pattern, re.IGNORECASE))
     for why, pattern in (

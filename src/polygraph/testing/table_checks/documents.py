@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from polygraph.ids import chunk_id
 from polygraph.records import Document, Span, Window
 from polygraph.store.protocol import Store
 from polygraph.testing.store_records import TEXT, TRICKY, chunk, extraction, put_document
@@ -84,7 +85,7 @@ def check_chunks(store: Store) -> None:
             put_document(store, name)
         store.documents.number_chunks()
     documents = store.documents
-    ids = [f"{name}:{ordinal}" for name in "ab" for ordinal in range(3)]
+    ids = [chunk_id(name, ordinal) for name in "ab" for ordinal in range(3)]
     expect(list(documents.chunk_rows()), ids, "chunks are numbered by document id and ordinal")
     expect(
         list(documents.chunk_rows().values()),

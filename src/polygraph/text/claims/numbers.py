@@ -266,7 +266,7 @@ def _ascii_parts(text: str) -> list[bytes]:
 
 
 _FIRST_PARTS = frozenset(_ascii_parts(word)[0] for word in (*_WORD_VALUES, *_ORDINALS))
-"""Of each word of a number; of `fünf` it is `f`."""
+"""First part of each word of a number; of `fünf` it is `f`."""
 
 
 def _may_have_number_word(text: str) -> bool:

@@ -25,7 +25,7 @@ class Token(NamedTuple):
     start: int
     end: int
     unit: str = ""
-    """Of a number."""
+    """Unit of a number."""
 
 
 @lru_cache(maxsize=2_048)

@@ -58,13 +58,13 @@ class Attributes:
     titles: frozenset[str] = frozenset()
     occupations: frozenset[str] = frozenset()
     classes: frozenset[str] = frozenset()
-    """Of things: `kinds.CLASS_OF_NOUN`."""
+    """Classes of a thing, by `kinds.CLASS_OF_NOUN`."""
     within: frozenset[str] = frozenset()
     """Places that it lies in and wholes that it is part of, folded."""
     regions: frozenset[str] = frozenset()
-    """Of places: the country that is named beside it, if it is the only one."""
+    """For a place, the country that is named beside it, if it is the only one."""
     creators: frozenset[str] = frozenset()
-    """Of works: who made it, folded."""
+    """For a work, who made it, folded."""
     years: frozenset[int] = frozenset()
     """In which it is said to have done something."""
     words: frozenset[str] = frozenset()
@@ -134,7 +134,7 @@ class Attributes:
             return (
                 f"{_with_article(min(self.kind, other.kind))} and {_with_article(max(self.kind, other.kind))}"
             )
-        if lives := self._lives_apart(other) or other._lives_apart(self):
+        if lives := self._lifetime_conflict(other) or other._lifetime_conflict(self):
             return lives
         if apart := regions_apart(self.within, other.within):
             return f"in {apart[0].title()} and in {apart[1].title()}"
@@ -144,7 +144,7 @@ class Attributes:
             return f"{min(self.titles)} and {min(other.titles)}"
         return self._unrelated_conflict(other) if unrelated else ""
 
-    def _lives_apart(self, other: "Attributes") -> str:
+    def _lifetime_conflict(self, other: "Attributes") -> str:
         """Return why this life and a later one are two, or an empty string."""
         is_thing = (self.kind or other.kind) not in ("person", "")
         events = ("begun", "ended") if is_thing else ("born", "died")

@@ -21,7 +21,7 @@ from polygraph.extract.resolution.names.spelling import (
 from polygraph.text.normalize import with_digraphs
 
 _MIN_SIMILARITY = 0.8
-"""Of names that share a word or a prefix."""
+"""Least similarity of names that share a word or a prefix."""
 MAX_BLOCK = 30
 """Names per block; larger blocks share something too common to be informative and are skipped."""
 

@@ -23,7 +23,7 @@ from polygraph.extract.resolution.merging.courtesy_titles import COURTESY_TITLES
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
 from polygraph.extract.resolution.names.full_names import is_full_name
 from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER, gender_of
-from polygraph.extract.resolution.names.romanize import heard, is_other_script
+from polygraph.extract.resolution.names.romanize import is_other_script, phonetic_key
 from polygraph.extract.resolution.records import RULES, Rule
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type
 from polygraph.text.normalize import fold
@@ -56,7 +56,7 @@ class LongNames:
         self.surnames: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded surname."""
         self.sounding: dict[str, list[str]] = defaultdict(list)
-        """Base names of people by what is heard of their surname."""
+        """Base names of people by the phonetic key of their surname."""
         self.given: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded first name."""
         self.middle: dict[str, list[str]] = defaultdict(list)
@@ -65,42 +65,51 @@ class LongNames:
         """Base names of people in Chinese characters by their first one or two, which are the surname."""
         self.acronyms: dict[str, list[str]] = defaultdict(list)
         """Base names that a document abbreviates, by the base name of the acronym; else those with its initials."""
+        self.single: set[str] = set()
+        """Base names of people that are one word."""
         person = np.array([kind_of_type(type_) == "person" for type_ in table.types], dtype=np.bool_)
         by_initials: dict[str, list[str]] = defaultdict(list)
         short = []
-        self.single: set[str] = set()
         for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
             words = base.split()
             if len(words) > 2 and words[-1] in SUFFIX_OF_NUMBER:
                 del words[-1]
-            is_person = bool(person[table.type[begin:end]].any())
-            if is_person and len(words) > 1 and is_full_name(words):
-                self.surnames[fold(words[-1])].append(base)
-                if table.by_model:
-                    self.sounding[heard(words[-1])].append(base)
-                if table.by_model:
-                    self.given[fold(words[0])].append(base)
-                    if len(words) > 2 and words[-2] not in MEN | WOMEN and len(words[-2]) > 2:
-                        self.middle[fold(words[-2])].append(base)
-            elif is_person and len(words) == 1:
-                self.single.add(base)
-                if table.by_model and 2 < len(base) < 5 and _HAN.fullmatch(base):
-                    for n in (1, 2):
-                        self.beginning[base[:n]].append(base)
-            if not is_person and 1 < len(words) < 10 and not words[0][0].isdigit():
+            if person[table.type[begin:end]].any():
+                self._add_person(base, words)
+            elif 1 < len(words) < 10 and not words[0][0].isdigit():
                 for letters in sorted(initials(words)):
                     by_initials[letters].append(base)
             if len(words) == 1 and len(base) < 12 and is_acronym(table.strings[table.written[begin]]):
                 short.append(base)
-            for row in range(begin, end) if table.by_model and len(words) > 1 else ():
-                if table.rule[row] == _ALIAS and is_acronym(table.strings[table.written[row]]):
-                    key = table.name(row).key
-                    if base not in self.acronyms[key]:
-                        self.acronyms[key].append(base)
+            if table.by_model and len(words) > 1:
+                self._add_abbreviations(base, table, range(begin, end))
         for base in short:
             letters = acronym_letters(base)
             if base not in self.acronyms and len(letters) > 2 and by_initials.get(letters):
                 self.acronyms[base] = by_initials[letters]
+
+    def _add_person(self, base: str, words: Sequence[str]) -> None:
+        """Add a name of a person."""
+        if len(words) == 1:
+            self.single.add(base)
+            if self._by_model and 2 < len(base) < 5 and _HAN.fullmatch(base):
+                for n in (1, 2):
+                    self.beginning[base[:n]].append(base)
+        elif len(words) > 1 and is_full_name(words):
+            self.surnames[fold(words[-1])].append(base)
+            if self._by_model:
+                self.sounding[phonetic_key(words[-1])].append(base)
+                self.given[fold(words[0])].append(base)
+                if len(words) > 2 and words[-2] not in MEN | WOMEN and len(words[-2]) > 2:
+                    self.middle[fold(words[-2])].append(base)
+
+    def _add_abbreviations(self, base: str, table: MentionTable, rows: Iterable[int]) -> None:
+        """Add the acronyms by which documents abbreviate a name."""
+        for row in rows:
+            if table.rule[row] == _ALIAS and is_acronym(table.strings[table.written[row]]):
+                key = table.name(row).key
+                if base not in self.acronyms[key]:
+                    self.acronyms[key].append(base)
 
     def uncertain(self, base: str) -> list[str]:
         """Return the base names that a single name may stand for by other than the surname."""
@@ -109,7 +118,7 @@ class LongNames:
     def with_surname(self, base: str) -> list[str]:
         """Return the base names of people with a surname, also in another script."""
         found, other = self.surnames.get(fold(base), []), is_other_script(base)
-        alike = [name for name in self.sounding.get(heard(base), ()) if is_other_script(name) != other]
+        alike = [name for name in self.sounding.get(phonetic_key(base), ()) if is_other_script(name) != other]
         return found + self.beginning.get(base, []) + (alike if len(base) > 3 else [])
 
     def ambiguous(self) -> set[str]:

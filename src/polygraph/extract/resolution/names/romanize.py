@@ -1,4 +1,4 @@
-"""Names of other scripts in Latin letters, and what of them is heard in every transcription."""
+"""Names of other scripts in Latin letters, and phonetic keys that every transcription of a name shares."""
 
 import re
 from functools import lru_cache
@@ -101,22 +101,22 @@ def consonants(name: str, *, abjad: bool = False) -> str:
 
 
 @lru_cache(maxsize=16_384)
-def heard(name: str) -> str:
+def phonetic_key(name: str) -> str:
     """Return `sounds` without repeated letters.
 
-    >>> heard("вронский") == heard("vronsky")
+    >>> phonetic_key("вронский") == phonetic_key("vronsky")
     True
     """
     return re.sub(r"(.)\1+", r"\1", sounds(name))
 
 
 def sound_alike(a: str, b: str) -> bool:
-    """Return whether two words are heard as one, or have the same consonants, at least three.
+    """Return whether two words have one phonetic key, or the same consonants, at least three.
 
     >>> sound_alike("sofia", "sophia"), sound_alike("mohamed", "muhammad"), sound_alike("ada", "ida")
     (True, True, False)
     """
-    if a == b or heard(a) == heard(b):
+    if a == b or phonetic_key(a) == phonetic_key(b):
         return True
     consonants_of_a = consonants(a)
     return len(consonants_of_a) >= _ENOUGH and consonants_of_a == consonants(b)

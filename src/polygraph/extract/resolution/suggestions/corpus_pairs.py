@@ -240,7 +240,7 @@ def _with_shared_context(
     bases = sorted(by_name.kinds)
     n_bases = max(len(bases), 1)
     numbers = defaultdict[str, int](count(len(merger.table.bases)).__next__)
-    """Of words, behind those of context names."""
+    """Numbers of words, which follow those of context names."""
     shared: list[int] = []
     ends = [0]
     for base in bases:

@@ -7,14 +7,14 @@ from sys import intern
 from polygraph.extract.resolution.clusters.merger import Merger
 from polygraph.extract.resolution.suggestions.similar_names import content_words
 from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
-from polygraph.extract.resolution.vocabulary.kinds import kind_of_type, says_nothing
+from polygraph.extract.resolution.vocabulary.kinds import is_uninformative, kind_of_type
 
 LISTED = "list of names"
 """Rule of the pairs that a reader of lists suggests."""
 _MAX_PLACES = 4
 """Documents of which the first name of an entity is returned."""
 _MAX_CLUES = 60
-"""Of one name."""
+"""Most clues of one name."""
 _STEM = 5
 """Letters of a word of a name that others may share."""
 _GROUP_OF_KIND = {"person": "people", "deity": "people", "organization": "bodies", "place": "bodies"}
@@ -59,7 +59,7 @@ def _group(merger: Merger, n: int) -> str:
     """Return the group of a cluster; an empty string if its type says too little or its name is a general one."""
     cluster = merger.clusters[n]
     type_ = cluster.majority_type()
-    if says_nothing(type_) or is_general_noun(cluster.base):
+    if is_uninformative(type_) or is_general_noun(cluster.base):
         return ""
     return _GROUP_OF_KIND.get(kind_of_type(type_), _THINGS)
 

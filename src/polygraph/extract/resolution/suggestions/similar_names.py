@@ -141,7 +141,7 @@ def _keys(base: str, words: Sequence[str], written: str, *, is_person: bool) -> 
         if words and len(sound := consonants(words[-1])) >= _LONG_KEY:
             yield f"sound {sound}"
         return
-    for sound in sorted(_heard(words)):
+    for sound in sorted(_phonetic_beginnings(words)):
         yield f"heard {sound}"
     first = written.split()[:1]
     if len(words) > 1 and first and is_acronym(first[0]):
@@ -302,7 +302,7 @@ def _of_things(
         for y in theirs - mine
     )
     if not alike and is_other_script(a) != is_other_script(b):
-        alike = not _heard(words).isdisjoint(_heard(others))
+        alike = not _phonetic_beginnings(words).isdisjoint(_phonetic_beginnings(others))
     return SOME if alike else 0.0
 
 
@@ -369,8 +369,8 @@ def _is_acronym_of(a: str, b: str, words: Sequence[str], written: Mapping[str, s
     )
 
 
-def _heard(words: Sequence[str]) -> set[str]:
-    """Return how long words begin in every transcription."""
+def _phonetic_beginnings(words: Sequence[str]) -> set[str]:
+    """Return the phonetic beginnings of long words, which every transcription shares."""
     return {sounds(word)[:_PREFIX] for word in words if len(word) >= _PREFIX}
 
 

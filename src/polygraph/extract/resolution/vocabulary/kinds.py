@@ -248,7 +248,7 @@ def kind_of_type(type_: str) -> str:
     >>> [kind_of_type(t) for t in ("car model", "language model", "musician")]
     ['ship', 'software', 'person']
     """
-    if says_nothing(type_):
+    if is_uninformative(type_):
         return ""
     words = _words_of(type_)
     if words[-1] in _VAGUE and _KIND_OF_TYPE.get(words[0]) == "ship":
@@ -259,10 +259,10 @@ def kind_of_type(type_: str) -> str:
     return "person" if words[-1] in OCCUPATIONS else ""
 
 
-def says_nothing(type_: str) -> bool:
+def is_uninformative(type_: str) -> bool:
     """Return whether a type says nothing about what a thing is, or is missing.
 
-    >>> [says_nothing(t) for t in ("historical event", "concept", "", "treaty")]
+    >>> [is_uninformative(t) for t in ("historical event", "concept", "", "treaty")]
     [True, True, True, False]
     """
     words = _words_of(type_)

@@ -39,7 +39,7 @@ from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems
 
 KINDS = ("node", "edge", "subgraph", "statement", "single", "table")
-"""Of `graph_questions`, in the order in which they take turns."""
+"""Kinds of `graph_questions`, in the order in which they take turns."""
 _PER_SENTENCE = 3
 """Names that are asked for in one sentence, and values."""
 _PER_HALF = 2

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from polygraph.extract.llm import extractor as llm
 from polygraph.extract.llm.parsed_records import ParsedEntity, ParsedExtraction, ParsedRelation
 from polygraph.extract.locate import Locator
+from polygraph.ids import window_id
 from polygraph.indexing.exchange.importers import IMPORTED_ROOT
 from polygraph.indexing.exchange.importers.align_text_units import (
     DocumentLayout,
@@ -154,7 +155,7 @@ def _windows(layout: DocumentLayout, chunks: Sequence[Chunk]) -> tuple[list[Wind
     fields = short_fields(document.metadata)
     windows = [
         Window(
-            id=f"{document.id}@{n}",
+            id=window_id(document.id, n),
             document=document.id,
             ordinal=n,
             title=document.title,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from polygraph.ids import chunk_id, window_id
 from polygraph.indexing.exchange.exporters.records import Row
 from polygraph.indexing.exchange.importers.record_file import RecordFile
 from polygraph.indexing.exchange.importers.schema import shorten
@@ -17,10 +18,9 @@ def read_chunks(document: Document, records: RecordFile) -> list[Chunk]:
     chunks: list[Chunk] = []
     begin, end = -1, 0
     for row in records.take_while(lambda row: row["document"] == document.id):
-        if row["ordinal"] != len(chunks) or row["id"] != f"{document.id}:{len(chunks)}":
-            records.reject(
-                f"the next chunk of this document must be {shorten(f'{document.id}:{len(chunks)}')}"
-            )
+        due = chunk_id(document.id, len(chunks))
+        if row["ordinal"] != len(chunks) or row["id"] != due:
+            records.reject(f"the next chunk of this document must be {shorten(due)}")
         if not (begin < row["start"] < row["end"] <= len(document.text) and end < row["end"]):
             records.reject(
                 f"the characters {row['start']} to {row['end']} do not go on from those of the chunk before, or do "
@@ -39,8 +39,9 @@ def read_windows(
     """Yield the windows of a document with their lines: numbered from 0, each chunk in exactly one, in order."""
     n = at = 0
     for row in records.take_while(lambda row: row["document"] == document.id):
-        if row["ordinal"] != n or row["id"] != f"{document.id}@{n}":
-            records.reject(f"the next window of this document must be {shorten(f'{document.id}@{n}')}")
+        due = window_id(document.id, n)
+        if row["ordinal"] != n or row["id"] != due:
+            records.reject(f"the next window of this document must be {shorten(due)}")
         if row["first"] != at or not at <= row["last"] < len(chunks):
             records.reject(
                 f"the chunks {row['first']} to {row['last']} do not go on from the window before (chunk {at} of "

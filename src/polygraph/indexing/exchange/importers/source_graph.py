@@ -51,7 +51,7 @@ class SourceRelation:
     keywords: tuple[str, ...] = ()
     descriptions: tuple[str, ...] = ()
     strength: float = 1.0
-    """Of all its text units together; above 0."""
+    """Strength of all its text units together; above 0."""
     units: tuple[str, ...] = ()
 
 

@@ -31,7 +31,7 @@ class NamedTable:
 
     document: str
     title: str
-    """Of the document."""
+    """Title of the document."""
     table: Table
     headings: str = ""
     """Headings above the one that the table stands under, as words that a question may repeat."""

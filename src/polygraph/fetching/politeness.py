@@ -11,10 +11,10 @@ from polygraph.fetching.client import AGENT, FetchFailed, PrivateAddress, Reply
 MAX_PAUSE_S = 60.0
 """Longest pause that a site can ask for; one that asks for more is not fetched from."""
 MAX_ROBOTS_BYTES = 512_000
-"""Of a robots.txt, as RFC 9309 says."""
+"""Longest robots.txt that is read, as RFC 9309 recommends."""
 
 
-class Courtesy:
+class Politeness:
     """Asks for the robots.txt of each site once, and waits before each request.
 
     Args:

@@ -1,0 +1,1 @@
+"""Entities as a user looks at them and decides about them."""

@@ -46,8 +46,8 @@ SUBCLAUSE = re.compile(r",?\s+(?:and|or)\s+")
 def terms(text: str) -> list[str]:
     """Return the content words of a text as stems, in order; a compound or a code is one word, and keeps its endings.
 
-    >>> terms("The QT-450S is a cold-water pump, used by Ana's firm.")
-    ['qt450s', 'coldwater', 'pump', 'use', 'ana', 'firm']
+    >>> terms("The QT-450S is a deep-sea pump, used by Ana's firm.")
+    ['qt450s', 'deepsea', 'pump', 'use', 'ana', 'firm']
     """
     found = []
     for match in TOKEN.finditer(_SPACED_SUFFIX.sub("", text)):

@@ -204,7 +204,7 @@ def name_stems(name: str) -> list[str]:
     """Return the stems of the name of a column, without its unit.
 
     >>> name_stems("unit_price_eur"), name_stems("Max. pressure (bar)")
-    (['unit', 'pric'], ['maximum', 'pressur'])
+    (['unit', 'price'], ['maximum', 'pressur'])
     """
     found = plain_words(UNIT_NOTE.sub(" ", name))
     units = UNIT_WORDS | SNAKE_UNITS if "_" in name else UNIT_WORDS

@@ -31,6 +31,7 @@ from polygraph.tasks.offline.quoting import (
     in_reading_order,
     is_below,
     is_headed_by,
+    with_correction,
     with_list,
     with_paragraph,
     with_reason,
@@ -288,9 +289,11 @@ def _completed(
 ) -> tuple[QuotedSentence, ...]:
     """Return the sentences of an answer with what is quoted together with them (see `quoting`)."""
     found = with_paragraph(with_sentence_before(quoted, sentences, asked), sentences, asked)
+    holds = asked_kind(question)
+    found = with_correction(found, sentences, passages, holds)
     if asks_for_reason(question):
         found = with_reason(found, sentences, asked)
-    elif (holds := asked_kind(question)) is not None:
+    elif holds is not None:
         found = with_what_is_asked(found, sentences, passages, holds)
     return tuple(in_reading_order(with_list(question, found, sentences, passages, asked)))
 

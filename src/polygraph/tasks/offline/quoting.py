@@ -24,6 +24,17 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 """Words of a sentence that gives a reason."""
+_DENIES = re.compile(
+    r"\W*(?:(?:that|this|it|he|she|we|they|i) (?:is|are|am|was|were|has been|have been|had been) "
+    r"(?:wrong|mistaken|incorrect|untrue|an? (?:error|mistake)|not (?:so|true|right|correct|the case)|no longer)\b"
+    r"|in (?:fact|reality|truth)\b|actually\b|not any ?more\b|no longer\b)",
+    re.IGNORECASE,
+)
+"""Beginning of a sentence that takes back the one before it."""
+_LIMITS = re.compile(r"\W*(?:but|however|except|unless|only)\b", re.IGNORECASE)
+"""Beginning of a sentence that limits the one before it."""
+_MAX_CORRECTION = 3
+"""Sentences behind a denial within which what is true is looked for."""
 _ASKED_SHARE = 0.6
 """A sentence with this share of the question's words says what is asked about."""
 _HEADING_SHARE = 0.75
@@ -202,6 +213,50 @@ def with_what_is_asked(
     above = (c for c in candidates if c.is_heading and c.quoted.span.document == best.span.document)
     heading = next((c for c in above if section and section == c.quoted.text), None)
     return [heading.quoted, *chosen] if heading is not None and holds(section) else list(chosen)
+
+
+def with_correction(
+    chosen: Sequence[QuotedSentence],
+    candidates: Sequence[Candidate],
+    passages: Sequence[Passage],
+    holds: Callable[[str], bool] | None,
+) -> list[QuotedSentence]:
+    """Quote a sentence together with the one behind it that limits it or takes it back.
+
+    "We always said that it was built in 1905. We were wrong. The stamp says 1903." is quoted up to what is true.
+
+    Args:
+        chosen: sentences of the answer, best first.
+        candidates: from `candidate_sentences`.
+        passages: that they are from.
+        holds: tells whether a text holds the kind of thing asked for that the question does not; None for any text.
+    """
+    found: list[QuotedSentence] = []
+    for sentence in chosen:
+        if not any(share_text(sentence.span, each.span) for each in found):
+            found.append(_corrected(sentence, candidates, passages, holds))
+    return found
+
+
+def _corrected(
+    sentence: QuotedSentence,
+    candidates: Sequence[Candidate],
+    passages: Sequence[Passage],
+    holds: Callable[[str], bool] | None,
+) -> QuotedSentence:
+    span = sentence.span
+    chunk = next(p.chunk for p in passages if p.chunk.id == span.chunk)
+    behind = chunk.text[span.end - chunk.start :]
+    is_denied = _DENIES.match(behind) is not None
+    if ROW.match(sentence.text) or not (is_denied or _LIMITS.match(behind)):
+        return sentence
+    beside = [c for c in candidates if c.quoted.span.chunk == chunk.id]
+    ends = [_reach(span, beside, n + 1)[1] for n in range(_MAX_CORRECTION if is_denied and holds else 1)]
+    end = next((end for end in ends if holds and holds(behind[: end - span.end])), ends[0])
+    if end - span.start > MAX_CHARACTERS:
+        return sentence
+    text = " ".join(f"{sentence.text} {behind[: end - span.end]}".split())
+    return replace(sentence, text=text, span=replace(span, end=end))
 
 
 def _reach(span: Span, beside: Sequence[Candidate], n: int) -> tuple[int, int]:

@@ -544,3 +544,27 @@ def test_a_name_is_found_in_another_way_to_write_it(name, written):
     judge = Judge("morning")
     assert not chosen(f"Who measures the {name} of the lamp room?", text, reranker=judge).refused_because
     assert "nothing of “H2S”" in chosen("Who measures the H2S there?", text, reranker=judge).refused_because
+
+
+BUILT = "We always said that the pier was built in 1905. {} It was opened by Ana Ruiz."
+
+
+@pytest.mark.parametrize(
+    ("behind", "quoted"),
+    [
+        ("We were wrong. The stamp says 1903.", "We were wrong. The stamp says 1903."),  # up to what is asked
+        ("However, the shed is of 1911.", "However, the shed is of 1911."),
+        ("The shed stands beside it.", ""),
+        ("Onlookers came from Leeds.", ""),
+    ],
+)
+def test_a_sentence_is_quoted_with_the_one_that_corrects_it(behind, quoted):
+    found = chosen("When was the pier built?", BUILT.format(behind), reranker=Judge("1905"))
+    assert found.sentences[0].text == f"We always said that the pier was built in 1905. {quoted}".strip()
+
+
+def test_nothing_corrects_a_sentence_from_another_paragraph():
+    found = chosen(
+        "When was the pier built?", BUILT.format("\n\n# Shed\n\nBut not here."), reranker=Judge("1905")
+    )
+    assert found.sentences[0].text == "We always said that the pier was built in 1905."

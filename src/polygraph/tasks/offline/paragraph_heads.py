@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from polygraph.text.lists import ITEM
 
@@ -13,6 +13,10 @@ ANSWER_MARK = re.compile(r"(?:A|Answer|Antwort|R|Réponse)(?:\s?\d{1,3})?[.:)]\s
 """Before its answer; elsewhere it may be an initial."""
 _BOLD = re.compile(r"(?:\*\*|__)(?P<head>[^*_\n]{2,60})(?:\*\*|__)(?=[^\n]*\w)")
 """Bold words with text behind them on their line."""
+_TERM = re.compile(r"(?P<head>[^\W\d_][^\n:–—.!?;,]{1,39}?)(?:\s[–—-]\s|:\s)(?=[^\n]*\w)")
+"""A term before a colon or a dash with text behind it on its line."""
+_MIN_TERMS = 3
+"""Terms before a colon or a dash that make a glossary."""
 _MAX_TERM = 60
 _END = (".", ":", ";", ",", "!", "?")
 _MARKUP = " \t\n>#*_"
@@ -41,9 +45,10 @@ def paragraph_heads(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int
     r"""Return what each sentence of a text stands below, by its start, if its paragraph has a heading of its own.
 
     - A question that has its line for itself is answered by the paragraph behind it. It must be marked as a question
-      (``Q:``, bold) or be one of several: a mail can end with a question that nobody has answered yet.
+      (``Q:``, bold, a heading) or be one of several: a mail can end with a question that nobody has answered yet.
     - A term stands alone on a line above indented ones, as at least one other term of the text does.
-    - Bold words begin a paragraph or an item of a list, and head what follows the sentence that holds them.
+    - Bold words, or one of at least three terms before a colon or a dash, begin a paragraph, an item of a list or a
+      line behind a sentence, and head what follows the sentence that holds them.
 
     Args:
         text: any.
@@ -55,7 +60,7 @@ def paragraph_heads(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int
     >>> paragraph_heads("**Prices.** Oil is dear. It was cheap.", [(0, 24), (25, 38)])[25].text
     'Prices'
     """
-    heads = sorted([*_bold_words(text), *_terms(text)])
+    heads = sorted([*_run_in(text), *_terms(text)])
     found: dict[int, ParagraphHead] = {}
     n = 0
     for start, _ in sentences:
@@ -73,7 +78,8 @@ def _answers(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, Parag
     for n, end in pairwise([*asking, len(sentences)]):
         question = " ".join(text[slice(*sentences[n])].split()).strip(_MARKUP)
         mark = QUESTION_MARK.match(question)
-        if n + 1 == end or (len(asking) == 1 and not mark and not text.startswith("**", sentences[n][0])):
+        is_marked = mark is not None or text.startswith(("**", "#"), sentences[n][0])
+        if n + 1 == end or (len(asking) == 1 and not is_marked):
             continue
         answer = [sentences[n + 1]]
         for sentence in sentences[n + 2 : end]:
@@ -98,18 +104,29 @@ def _has_empty_line(gap: str) -> bool:
     return any(not line.strip() for line in gap.split("\n")[1:-1])
 
 
-def _bold_words(text: str) -> Iterator[ParagraphHead]:
+def _run_in(text: str) -> list[ParagraphHead]:
+    """Return what bold words at the beginning head, and terms before a colon or dash if there are several."""
+    bold: list[ParagraphHead] = []
+    terms: list[ParagraphHead] = []
     for start, lines in _paragraphs(text):
-        begins = [n for n, line in enumerate(lines) if n == 0 or ITEM.match(line.lstrip())]
-        offsets = [start]
-        for line in lines:
-            offsets.append(offsets[-1] + len(line) + 1)
+        begins = [n for n in range(len(lines)) if n == 0 or _begins_entry(lines[n - 1], lines[n])]
+        offsets = list(accumulate([len(line) + 1 for line in lines], initial=start))
         for n, end in pairwise([*begins, len(lines)]):
             body = lines[n].lstrip()
             item = ITEM.match(body)
-            if found := _BOLD.match(body, item.end() if item else 0):
-                at = offsets[n] + len(lines[n]) - len(body) + found.end()
-                yield ParagraphHead(at, offsets[end] - 1, found["head"].strip(" .:–—-"))
+            at = item.end() if item else 0
+            if found := _BOLD.match(body, at) or _TERM.match(body, at):
+                begin = offsets[n] + len(lines[n]) - len(body) + found.end()
+                heads = bold if found.re is _BOLD else terms
+                heads.append(ParagraphHead(begin, offsets[end] - 1, found["head"].strip(" .:–—-")))
+    return [*bold, *(terms if len(terms) >= _MIN_TERMS else [])]
+
+
+def _begins_entry(before: str, line: str) -> bool:
+    """Return whether a line begins an item of a list, or a term behind the end of a sentence."""
+    if ITEM.match(line.lstrip()):
+        return True
+    return before.rstrip().endswith((".", "!", "?")) and _TERM.match(line) is not None
 
 
 def _terms(text: str) -> list[ParagraphHead]:

@@ -58,10 +58,11 @@ def test_a_question_that_is_no_heading(text):
     "text",
     [
         "**Where do I park?**\n\nBehind the hall. It is free.\n\nThe gate is green.",
+        "# Where do I park?\n\nBehind the hall. It is free.\n\nThe gate is green.",
         "Where do I park?\n\nBehind the hall. It is free.\n\nWho trims the lamp?\n\nMara does.",
     ],
 )
-def test_a_question_in_bold_or_one_of_several_is_answered_up_to_the_next_empty_line(text):
+def test_a_question_in_bold_as_a_heading_or_one_of_several_is_answered_up_to_the_next_empty_line(text):
     assert heads(text)["It is free."] == "Where do I park?"
     assert "The gate is green." not in heads(text)
 
@@ -78,6 +79,18 @@ def test_a_single_indented_paragraph_has_no_term():
 def test_bold_words_head_the_rest_of_their_paragraph_or_item():
     text = "**Prices.** Oil is dear. Salt is not.\n\nFog came.\n\n- **Ana**: keeps keys. Lives here.\n- Tom rows."
     assert heads(text) == {"Salt is not.": "Prices", "Lives here.": "Ana"}
+
+
+@pytest.mark.parametrize("mark", [":", " –", " -"])
+def test_three_terms_before_a_mark_head_the_rest_of_their_lines(mark):
+    text = (
+        f"Ebbmark{mark} a line. Of brass.\nWick{mark} a cord\nof flax. Burns.\n\n- Oil{mark} is dear. Smells."
+    )
+    assert heads(text) == {"Of brass.": "Ebbmark", "Burns.": "Wick", "Smells.": "Oil"}
+
+
+def test_two_terms_before_a_colon_make_no_glossary():
+    assert heads("She said: stay. Tom left.\n\nThe reason: fog. It was thick.") == {}
 
 
 @pytest.mark.parametrize("text", ["", "\n" * 5_000, "**a" * 5_000, "a?\n" * 5_000, "Q. " * 5_000 + "?"])

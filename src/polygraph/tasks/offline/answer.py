@@ -288,7 +288,7 @@ def _completed(
     asked: frozenset[str],
 ) -> tuple[QuotedSentence, ...]:
     """Return the sentences of an answer with what is quoted together with them (see `quoting`)."""
-    found = with_paragraph(with_sentence_before(quoted, sentences, asked), sentences, asked)
+    found = with_sentence_before(with_paragraph(quoted, sentences, passages, asked), sentences, asked)
     holds = asked_kind(question)
     found = with_correction(found, sentences, passages, holds)
     if asks_for_reason(question):
@@ -324,7 +324,9 @@ def _similar(
     question: str, candidates: Sequence[Candidate], weights: Mapping[str, float], models: Models
 ) -> NDArray[np.float64]:
     # The embedder of names: it is the quicker one, and there are many short texts.
-    vectors = models.name_embedder.embed([c.quoted.text for c in candidates], "document")
+    vectors = models.name_embedder.embed(
+        [f"{c.heading} {c.quoted.text}".lstrip() for c in candidates], "document"
+    )
     vector = models.name_embedder.embed([question], "query")[0]
     return similarities(candidates, weights, dot_rows(vectors, vector))
 

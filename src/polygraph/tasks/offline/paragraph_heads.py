@@ -11,10 +11,12 @@ QUESTION_MARK = re.compile(r"(?:Q|Question|F|Frage)(?:\s?\d{1,3})?[.:)]\s+")
 """Before a question in a list of them, an interview or a hearing."""
 ANSWER_MARK = re.compile(r"(?:A|Answer|Antwort|R|Réponse)(?:\s?\d{1,3})?[.:)]\s+")
 """Before its answer; elsewhere it may be an initial."""
-_BOLD = re.compile(r"(?:\*\*|__)(?P<head>[^*_\n]{2,60})(?:\*\*|__)(?=[^\n]*\w)")
-"""Bold words with text behind them on their line."""
-_TERM = re.compile(r"(?P<head>[^\W\d_][^\n:–—.!?;,]{1,39}?)(?:\s[–—-]\s|:\s)(?=[^\n]*\w)")
-"""A term before a colon or a dash with text behind it on its line."""
+_BOLD = re.compile(r"(?:\*\*|__)(?P<head>[^*_\n]{2,60})(?:\*\*|__)(?P<mark>\s?[:–—-]\s)?(?=[^\n]*\w)")
+"""Bold words with text behind them on their line; the group `mark` is a colon or dash between them."""
+_TERM = re.compile(
+    r"(?P<head>[^\W\d_][^\n:–—.!?;,]{1,39}?)(?:\s[–—-]\s|:\s)(?=[^\n]*\w)(?![^\n;]*; [^\n;:]{1,80}: )"
+)
+"""A term before a colon or a dash with text behind it on its line, which is no row of a table."""
 _MIN_TERMS = 3
 """Terms before a colon or a dash that make a glossary."""
 _MAX_TERM = 60
@@ -30,6 +32,8 @@ class ParagraphHead:
     end: int
     text: str
     """Without markup and marks."""
+    is_explained: bool
+    """Whether what follows answers or explains it from the first sentence on, as of a question or a term."""
 
 
 def is_question(text: str) -> bool:
@@ -56,7 +60,7 @@ def paragraph_heads(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int
 
     >>> text = "Q. Where can I park?\nA. Behind the hall. It is free."
     >>> paragraph_heads(text, [(0, 20), (21, 40), (41, 52)])[41]
-    ParagraphHead(start=21, end=52, text='Where can I park?')
+    ParagraphHead(start=21, end=52, text='Where can I park?', is_explained=True)
     >>> paragraph_heads("**Prices.** Oil is dear. It was cheap.", [(0, 24), (25, 38)])[25].text
     'Prices'
     """
@@ -86,7 +90,8 @@ def _answers(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, Parag
             if _has_empty_line(text[answer[-1][1] : sentence[0]]):
                 break
             answer.append(sentence)
-        head = ParagraphHead(answer[0][0], answer[-1][1], question[mark.end() :] if mark else question)
+        bare = question[mark.end() :] if mark else question
+        head = ParagraphHead(answer[0][0], answer[-1][1], bare, is_explained=True)
         found |= {start: head for start, _ in answer}
     return found
 
@@ -117,8 +122,10 @@ def _run_in(text: str) -> list[ParagraphHead]:
             at = item.end() if item else 0
             if found := _BOLD.match(body, at) or _TERM.match(body, at):
                 begin = offsets[n] + len(lines[n]) - len(body) + found.end()
-                heads = bold if found.re is _BOLD else terms
-                heads.append(ParagraphHead(begin, offsets[end] - 1, found["head"].strip(" .:–—-")))
+                head, is_bold = found["head"], found.re is _BOLD
+                is_term = not is_bold or bool(found["mark"]) or head.rstrip().endswith(":")
+                heads = bold if is_bold else terms
+                heads.append(ParagraphHead(begin, offsets[end] - 1, head.strip(" .:–—-"), is_term))
     return [*bold, *(terms if len(terms) >= _MIN_TERMS else [])]
 
 
@@ -131,7 +138,12 @@ def _begins_entry(before: str, line: str) -> bool:
 
 def _terms(text: str) -> list[ParagraphHead]:
     found = [
-        ParagraphHead(start + len(lines[0]), start + sum(map(len, lines)) + len(lines) - 1, lines[0].strip())
+        ParagraphHead(
+            start + len(lines[0]),
+            start + sum(map(len, lines)) + len(lines) - 1,
+            lines[0].strip(),
+            is_explained=True,
+        )
         for start, lines in _paragraphs(text)
         if len(lines) > 1
         and len(lines[0]) <= _MAX_TERM

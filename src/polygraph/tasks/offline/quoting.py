@@ -14,6 +14,7 @@ from polygraph.tasks.offline.sentences import (
     share_text,
 )
 from polygraph.text.lists import ListBlock, find_lists
+from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, stem
 
 _WHY = re.compile(
@@ -41,7 +42,7 @@ _HEADING_SHARE = 0.75
 """A heading with this share of the question, together with the title, says what the list below it is for."""
 _SAME_QUESTION = 0.75
 """A heading is what is asked if both share this much of the words of either."""
-_MEANING = frozenset(map(stem, ("mean", "define", "definition", "explain", "term")))
+_MEANING = frozenset(map(stem, ("mean", "meant", "define", "definition", "explain", "term")))
 """Stems of a question that only ask what a term means."""
 _PARAGRAPH_GAP = 2
 """Characters between sentences that stand together: white space, and no mark of a list."""
@@ -106,7 +107,8 @@ def is_below(candidate: Candidate, asked: frozenset[str]) -> bool:
 def is_headed_by(candidate: Candidate, asked: frozenset[str]) -> bool:
     """Return whether a sentence stands below the question that is asked, or the term that is asked about."""
     own = set(content_stems(candidate.heading))
-    wanted = asked - _MEANING
+    # A question may name the document beside the term.
+    wanted = asked - _MEANING - (set(content_stems(candidate.title)) - own)
     shared = len(own & wanted)
     return shared > 0 and shared >= _SAME_QUESTION * max(len(own), len(wanted))
 
@@ -247,7 +249,9 @@ def _corrected(
     span = sentence.span
     chunk = next(p.chunk for p in passages if p.chunk.id == span.chunk)
     behind = chunk.text[span.end - chunk.start :]
-    is_denied = _DENIES.match(behind) is not None
+    # A denial that depends on the sentence before it is quoted with that already.
+    own = [sentence.text[start:end] for start, end in sentence_spans(sentence.text)[1:]]
+    is_denied = any(map(_DENIES.match, [*own, behind]))
     if ROW.match(sentence.text) or not (is_denied or _LIMITS.match(behind)):
         return sentence
     beside = [c for c in candidates if c.quoted.span.chunk == chunk.id]
@@ -321,26 +325,44 @@ def with_reason(
 
 
 def with_paragraph(
-    chosen: Sequence[QuotedSentence], candidates: Sequence[Candidate], asked: frozenset[str]
+    chosen: Sequence[QuotedSentence],
+    candidates: Sequence[Candidate],
+    passages: Sequence[Passage],
+    asked: frozenset[str],
 ) -> list[QuotedSentence]:
-    """Quote all that stands below the question that is asked, or the term, instead of one sentence of it.
+    """Quote what stands below a question or a term from its first sentence on, if the heading has a word that is asked.
+
+    All of it is quoted if the heading is what is asked. Items of a list and rows of a table stand for themselves.
 
     Args:
         chosen: of `candidates`, in the order of the answer.
         candidates: from `candidate_sentences`.
+        passages: that they are from.
         asked: stems of the question.
     """
-    paragraphs = {
-        c.paragraph.span: c.paragraph
-        for c in candidates
-        if c.paragraph is not None and is_headed_by(c, asked)
-    }
-    found: dict[Span, QuotedSentence] = {}
+    chunks = {p.chunk.id: p.chunk for p in passages}
+    ends: dict[Span, bool] = {}
+    apart = {c.quoted.span for c in candidates if c.is_item or ROW.match(c.quoted.text)}
+    for c in candidates:
+        if c.paragraph is not None and not asked.isdisjoint(content_stems(c.heading)):
+            is_whole = is_headed_by(c, asked)
+            if is_whole or c.is_explaining:
+                ends.setdefault(c.paragraph, is_whole)
+    found: list[QuotedSentence] = []
     for sentence in chosen:
-        whole = next((each for span, each in paragraphs.items() if share_text(span, sentence.span)), None)
-        quoted = sentence if whole is None else replace(whole, score=sentence.score)
-        found.setdefault(quoted.span, quoted)
-    return list(found.values())
+        span, chunk = sentence.span, chunks[sentence.span.chunk]
+        below = next((each for each in ends if share_text(each, span)), None)
+        if below is not None and (ends[below] or span not in apart):
+            # A term before a dash is part of the first sentence; one on the line above is not quoted.
+            line = chunk.text.rfind("\n", 0, below.start - chunk.start) + 1 + chunk.start
+            starts = (c.quoted.span.start for c in candidates if share_text(c.quoted.span, below))
+            start = max(line, min([below.start, *starts]))
+            span = replace(below, start=start, end=below.end if ends[below] else span.end)
+        if any(share_text(span, each.span) for each in found):
+            continue
+        text = " ".join(chunk.text[span.start - chunk.start : span.end - chunk.start].split())
+        found.append(sentence if span == sentence.span else replace(sentence, text=text, span=span))
+    return found
 
 
 def with_sentence_before(
@@ -351,14 +373,14 @@ def with_sentence_before(
     A cross-encoder reads both, and likes the second for what the first says.
 
     Args:
-        chosen: of `candidates`, in the order of the answer.
+        chosen: in the order of the answer; what is none of `candidates` stays as it is.
         candidates: from `candidate_sentences`.
         asked: stems of the question.
     """
     places = {c.quoted.span: n for n, c in enumerate(candidates)}
     found: list[QuotedSentence] = []
     for sentence in chosen:
-        span, n = sentence.span, places[sentence.span]
+        span, n = sentence.span, places.get(sentence.span)
         before = candidates[n - 1] if n else None
         if (
             before is not None

@@ -109,8 +109,10 @@ class Candidate:
     """Whether it is an item of a list."""
     heading: str = ""
     """What its paragraph alone is headed by: the question that it answers, or the term that it explains."""
-    paragraph: QuotedSentence | None = None
-    """All that stands below `heading`, unless it is longer than a sentence may be."""
+    is_explaining: bool = False
+    """Whether the paragraph answers a question or explains a term, from its first sentence on."""
+    paragraph: Span | None = None
+    """Where what stands below `heading` is, unless it is longer than a sentence may be."""
     date: Date | None = None
     """When its document is from: the date of it, or one in its title."""
 
@@ -187,6 +189,7 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
                 is_heading=is_heading,
                 is_item=not is_heading and (is_marked or ITEM.match(chunk.text, first, stop) is not None),
                 heading=heading,
+                is_explaining=head is not None and head.is_explained,
                 paragraph=_below(passage, head) if head else None,
                 date=date,
             )
@@ -223,7 +226,7 @@ def _with_sentence_before(text: str, before: str, title: str) -> str:
     return text if is_alone else f"{before} {text}"
 
 
-def _below(passage: Passage, head: ParagraphHead) -> QuotedSentence | None:
+def _below(passage: Passage, head: ParagraphHead) -> Span | None:
     chunk = passage.chunk
     text = chunk.text[head.start : head.end]
     start = head.start + len(text) - len(text.lstrip())
@@ -231,9 +234,7 @@ def _below(passage: Passage, head: ParagraphHead) -> QuotedSentence | None:
         start = mark.end()
     if head.end - start > MAX_CHARACTERS:
         return None
-    span = Span(chunk.document, chunk.id, chunk.start + start, chunk.start + head.end)
-    shown = " ".join(chunk.text[start : head.end].split())
-    return QuotedSentence(text=shown, span=span, evidence=passage.evidence, score=0.0)
+    return Span(chunk.document, chunk.id, chunk.start + start, chunk.start + head.end)
 
 
 def _is_label(text: str, gap: int) -> bool:

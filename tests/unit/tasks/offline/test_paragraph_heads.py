@@ -121,9 +121,24 @@ def test_a_term_is_explained_by_all_that_stands_below_it(question):
     )
 
 
-def test_a_sentence_is_found_by_the_term_above_it():
+def test_a_sentence_is_quoted_from_the_beginning_of_the_answer_or_explanation_that_it_is_part_of():
     found = chosen("When is the ebbmark cleaned?", GLOSSARY)
-    assert "Cleaned every early spring." in [s.text for s in found.sentences]
+    assert found.sentences[0].text == "The brass line on the wall. Cleaned every early spring."
+    found = chosen("What age was the lowest once?", FAQ)
+    assert found.sentences[0].text == "Seven. It was eight once."
+
+
+def test_a_sentence_below_bold_words_is_quoted_alone():
+    text = "**Prices.** Oil is dear. Salt was free until Monday last."
+    assert (
+        chosen("When were prices of salt free?", text).sentences[0].text == "Salt was free until Monday last."
+    )
+
+
+def test_a_term_before_a_dash_is_quoted_with_what_explains_it():
+    text = "Ebbmark – the line of brass. It is cleaned weekly.\nWick – a cord. It burns.\nOil – is dear. It smells."
+    found = chosen("What is an ebbmark?", text)
+    assert found.sentences[0].text == "Ebbmark – the line of brass. It is cleaned weekly."
 
 
 def test_the_cross_encoder_reads_the_heading_of_a_paragraph():

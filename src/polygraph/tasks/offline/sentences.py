@@ -184,7 +184,7 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
                 ),
                 title=passage.title,
                 section=f"{section}: {heading}" if section and heading else section or heading,
-                context=". ".join([part for part in (passage.title, *above, spoken) if part]),
+                context=" ".join([*map(_ended, filter(None, [passage.title, *above])), spoken]),
                 terms=frozenset(content_stems(f"{passage.title}. {heading} {spoken}")),
                 is_heading=is_heading,
                 is_item=not is_heading and (is_marked or ITEM.match(chunk.text, first, stop) is not None),
@@ -224,6 +224,11 @@ def _with_sentence_before(text: str, before: str, title: str) -> str:
         or ROW.match(text) is not None
     )
     return text if is_alone else f"{before} {text}"
+
+
+def _ended(heading: str) -> str:
+    """Return a heading with an end mark, so that a sentence can stand behind it."""
+    return heading if heading.endswith((".", "!", "?", ":", "？", "！", "。")) else f"{heading}."
 
 
 def _below(passage: Passage, head: ParagraphHead) -> Span | None:

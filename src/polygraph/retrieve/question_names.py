@@ -1,6 +1,7 @@
 """The entities that a question names, and the names that it has for them."""
 
 import re
+from collections.abc import Mapping
 
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.normalize import normalize_name
@@ -55,16 +56,27 @@ def other_names_in_question(question: str, index: Snapshot) -> dict[str, str]:
     }
 
 
-def in_names_of_graph(question: str, index: Snapshot) -> str:
+def in_names_of_graph(question: str, called: Mapping[str, str], index: Snapshot) -> str:
     """Return a question to compare with rows of the graph, whose names for things it may not use.
 
-    Beside each other name that it has for an entity stands the name in the graph.
+    Behind each other name that it has for an entity, where it stands first, stands the name in the graph.
+
+    Args:
+        question: any text.
+        called: from `other_names_in_question`.
+        index: the snapshot that they come from.
     """
-    others = other_names_in_question(question, index)
-    names = index.entity_names(list(others))
-    for id, text in others.items():
-        question = question.replace(text, with_other_name(text, names[id]), 1)
-    return question
+    if not called:
+        return question
+    names = index.entity_names(list(called))
+    left = {text: names[id] for id, text in called.items()}
+    longest_first = sorted(left, key=len, reverse=True)
+    # Whole words, in one pass: a name may be a part of another word, or of a name of the graph.
+    found = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    return found.sub(
+        lambda match: with_other_name(match[0], left.pop(match[0])) if match[0] in left else match[0],
+        question,
+    )
 
 
 def with_other_name(name: str, other: str) -> str:

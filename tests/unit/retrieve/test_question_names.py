@@ -54,8 +54,14 @@ def test_only_what_adds_to_the_name_that_is_shown_is_another_name(index):
 
 
 def test_a_question_is_compared_with_the_graph_in_its_names(index):
-    assert in_names_of_graph(QUESTION, index) == "What is it that Patient 03-11 (Arthur Kell) drank?"
-    assert in_names_of_graph("Where did Arthur Kell sail?", index) == "Where did Arthur Kell sail?"
+    def compared(question):
+        return in_names_of_graph(question, other_names_in_question(question, index), index)
+
+    assert compared(QUESTION) == "What is it that Patient 03-11 (Arthur Kell) drank?"
+    assert compared("Where did Arthur Kell sail?") == "Where did Arthur Kell sail?"
+    # Not within another word, and once.
+    longer = "Beside Patient 03-112, did Patient 03-11 drink, or Patient 03-11 sail?"
+    assert compared(longer) == longer.replace("03-11 drink", "03-11 (Arthur Kell) drink")
 
 
 def test_a_row_shows_what_the_question_calls_its_entity_and_other_questions_do_not_see_it(index):

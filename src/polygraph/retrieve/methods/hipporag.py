@@ -94,7 +94,8 @@ class HippoRAG:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Rank passages for the question; ties by passage order."""
         require(index, "hipporag", self.needs, models)
-        in_names = in_names_of_graph(question, index) if self.rescored else question
+        called = other_names_in_question(question, index) if self.rescored else {}
+        in_names = in_names_of_graph(question, called, index)
         (asked,), (vector,) = embed_at_once([[in_names]], models, question=question)
         # 1. Facts that match the question, filtered by recognition memory.
         compared = vector if in_names == question else embed_question(in_names, models)
@@ -103,7 +104,6 @@ class HippoRAG:
         if self.filter:
             facts = [t for t, _ in matched]
             ends = dict.fromkeys(end for t in facts for end in (t.source, t.target))
-            called = other_names_in_question(question, index) if self.rescored else {}
             names = names_as_asked(list(ends), index, called) if models.chat is not None else {}
             chosen = relevant_facts(question, facts, models, method="hipporag", names=names)
             kept = [matched[i] for i in chosen]

@@ -111,7 +111,8 @@ class KnowledgeGraph:
         keywords = graph_keywords(question, models, method=name)[: self.max_keywords]
         seeds = self.find_seeds(question, keywords, index, models)
         # 2. Triples around them; those that the filter hides score -inf.
-        asked = in_names_of_graph(question, index) if self.seed_names else question
+        called = other_names_in_question(question, index) if self.seed_names else {}
+        asked = in_names_of_graph(question, called, index)
         scores = _FactScores(embed_question(asked, models, names=True), index)
         reached = traverse_triples(
             [s.n for s in seeds],
@@ -147,7 +148,6 @@ class KnowledgeGraph:
         if not facts:
             return nothing_found(question, name, self._why_nothing(keywords, seeds), index, trace)
         # 4. Pack: passages first, then triples.
-        called = other_names_in_question(question, index) if self.seed_names else {}
         names = names_as_asked(list(entities), index, called)
         triples = tuple(
             triple_evidence(f.triple, float(len(facts) - i), f.why, index, names) for i, f in enumerate(facts)

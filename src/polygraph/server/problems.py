@@ -121,7 +121,8 @@ def no_valid_token() -> Problem:
     return Problem(
         401,
         "no-valid-token",
-        "send a valid token, your own or the one printed when the server started: Authorization: Bearer TOKEN",
+        "send the header Authorization: Bearer TOKEN with a token of your own, or the one printed when the server "
+        "started",
         {"www-authenticate": "Bearer"},
     )
 

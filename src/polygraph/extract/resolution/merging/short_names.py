@@ -251,7 +251,7 @@ def _choices(
             if m != n and (key_of[n], m) not in refused and _may_stand_for(merger, n, m, is_person)
         ]
         if is_person and not table.by_model:
-            # Where a text gives full names with this surname, it means one of them, or whoever holds the office.
+            # In a text that gives full names with it, a surname means one of these people, or a holder of its office.
             near = {m for m in possible if _share_document(merger, n, m)}
             possible = [m for m in possible if not near or m in near or _hold_one_office(merger, n, m)]
         ranked = _ranked(merger, n, possible)

@@ -13,16 +13,13 @@ code. A third of the questions about lists are in the documents' words, a third 
 - refused although answerable, refused rightly: eight questions have no answer.
 """
 
-import argparse
-import json
-import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from messy import plain, stands_in
+from question_set import ask_all, print_ratings
 
-from polygraph import Answer, Index
+from polygraph import Answer
 
 HERE = Path(__file__).parent / "library"
 RATINGS = ("answered", "answered otherwise", "refused although answerable", "refused rightly")
@@ -30,33 +27,8 @@ MAX_WORDS = 80
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--index", type=Path, help="folder of the index, built if missing (default: temporary)"
-    )
-    parser.add_argument("--show", action="store_true", help="print the questions with their answers")
-    options = parser.parse_args()
-    lines = (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line) for line in lines]
-    counts: dict[str, Counter[str]] = {}
-    with (
-        tempfile.TemporaryDirectory() as temporary,
-        Index.open(options.index or Path(temporary) / "library.index", offline=True) as index,
-    ):
-        index.add(str(HERE / "files"))
-        for question in questions:
-            answer = index.ask(question["q"])
-            rating = rate(question, answer)
-            counts.setdefault(question["kind"], Counter())[rating] += 1
-            if options.show:
-                print(
-                    f"{question['q']} [{question['kind']}: {rating}]\n    {' '.join(answer.text.split())[:500]}"
-                )
-    print(f"| kind | n | {' | '.join(RATINGS)} |\n|---|{'---|' * (len(RATINGS) + 1)}")
-    for name, of_kind in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
-        print(f"| {name} | {of_kind.total()} | {' | '.join(str(of_kind[r]) for r in RATINGS)} |")
+    asked, show = ask_all(HERE, str(__doc__))
+    print_ratings([(q, a, rate(q, a)) for q, a in asked], RATINGS, "kind", show=show)
 
 
 def rate(question: dict[str, Any], answer: Answer) -> str:

@@ -19,17 +19,13 @@ of the verdict. Facts are compared as in `messy.py`.
 A short number or a name may stand in a quoted row by chance, so that `quoted right` is an upper bound.
 """
 
-import argparse
-import json
-import tempfile
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from messy import plain, stands_in
+from question_set import ask_all, print_ratings
 
-from polygraph import Answer, Index
+from polygraph import Answer
 
 HERE = Path(__file__).parent / "tables"
 RATINGS = (
@@ -46,27 +42,8 @@ OPPOSITE = {"yes": "no", "no": "yes"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--index", type=Path, help="folder of the index, built if missing (default: temporary)"
-    )
-    parser.add_argument("--show", action="store_true", help="print the questions with their answers")
-    options = parser.parse_args()
-    lines = (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line) for line in lines]
-    with (
-        tempfile.TemporaryDirectory() as temporary,
-        Index.open(options.index or Path(temporary) / "tables.index", offline=True) as index,
-    ):
-        index.add(str(HERE / "files"))
-        answers = [index.ask(q["q"]) for q in questions]
-    ratings = [rate(q, a) for q, a in zip(questions, answers, strict=True)]
-    if options.show:
-        for q, a, rating in zip(questions, answers, ratings, strict=True):
-            print(f"{q['q']} [{q['type']}: {rating}]\n    {' '.join(a.text.split())[:500]}")
-    report(questions, ratings)
+    asked, show = ask_all(HERE, str(__doc__))
+    print_ratings([(q, a, rate(q, a)) for q, a in asked], RATINGS, "type", show=show)
 
 
 def rate(question: dict[str, Any], answer: Answer) -> str:
@@ -88,17 +65,6 @@ def is_right(question: dict[str, Any], text: str) -> bool:
         and not any(stands_in(wrong, text) for wrong in question["not"])
         and ("verdict" not in question or first_word != OPPOSITE[question["verdict"]])
     )
-
-
-def report(questions: Sequence[dict[str, Any]], ratings: Sequence[str]) -> None:
-    """Print the number of questions with each rating, by type and for all."""
-    counts: dict[str, Counter[str]] = {}
-    for q, rating in zip(questions, ratings, strict=True):
-        counts.setdefault(q["type"], Counter())[rating] += 1
-    counts["all"] = Counter(ratings)
-    print(f"| type | n | {' | '.join(RATINGS)} |\n|---|{'---|' * (len(RATINGS) + 1)}")
-    for name, of_type in counts.items():
-        print(f"| {name} | {of_type.total()} | {' | '.join(str(of_type[r]) for r in RATINGS)} |")
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ def test_a_graph_without_texts_says_that_its_documents_stand_in():
     assert len(documents) == 721
     assert all(each.document.metadata["stand_in"] for each in documents)
     assert NO_UNIT not in {each.document.id for each in documents}
-    assert any("721 named text units are missing" in note for note in graph.import_notes())
+    assert any("721 named text units cannot be found" in note for note in graph.import_notes())
     # A long description is printed once and not in every document that its entity is named in.
     microsoft = next(e for e in graph.entities if e.name == "Microsoft")
     told = " ".join(microsoft.descriptions[0].split())

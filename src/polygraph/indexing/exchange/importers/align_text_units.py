@@ -244,7 +244,7 @@ def _stand_ins(graph: SourceGraph, missing: dict[str, UnitReferences]) -> Iterat
         yield _stand_in(graph, unit, title, [(unit, text)])
     if n_missing:
         graph.notes.append(
-            f"{count_noun(n_missing, 'named text unit')} missing. Documents with the names and descriptions "
+            f"{count_noun(n_missing, 'named text unit')} cannot be found. Documents with the names and descriptions "
             "that refer to them stand in for them: answers cite those, not the words of the sources"
         )
     if block:

@@ -15,7 +15,7 @@ import typer.main
 
 import polygraph
 from polygraph import errors, records
-from polygraph.cli import app
+from polygraph.cli import COMMAND_GROUPS, app
 from polygraph.config import OPENAI_VARIABLES, SECRET, Settings
 from polygraph.ingest import FORMATS
 from polygraph.retrieve import METHODS
@@ -32,8 +32,9 @@ def _pages():
 
 
 def _commands(group, before=""):
-    """Yield commands by name; commands of a group have its name as a prefix."""
-    for name, command in group.commands.items():
+    """Yield commands by name, in the order of the help; commands of a group have its name as a prefix."""
+    for name in group.list_commands(None):
+        command = group.commands[name]
         is_group = hasattr(command, "commands")
         if not is_group or command.invoke_without_command:
             yield f"{before}{name}", command
@@ -68,8 +69,19 @@ def sections(text):
 # --- commands -----------------------------------------------------------------------------------------
 
 
-def test_every_command_has_a_section_and_every_section_is_a_command():
-    assert sorted(sections(read("commands.md"))) == sorted(COMMANDS)
+def test_every_command_has_a_section_in_the_order_of_the_help():
+    assert list(sections(read("commands.md"))) == list(COMMANDS)
+
+
+def test_every_command_is_in_one_group_of_the_help():
+    listed = [name for names in COMMAND_GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(typer.main.get_command(app).commands)
+
+
+def test_every_command_is_in_the_table_for_choosing_one():
+    table, _, _ = read("commands.md").partition("\n## ")
+    named = set(re.findall(r"\]\(#polygraph-(\w+)", table))
+    assert named == {name.split()[0] for name in COMMANDS}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

@@ -50,3 +50,9 @@ def prose(page: Path) -> str:
     """Return the page without its fenced blocks."""
     text = page.read_text(encoding="utf-8")
     return re.sub(r"^(`{3,})\w*\s*$.*?^\1\s*$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def method_pages() -> dict[str, Path]:
+    """Return the page of each method: the README links one name, or several that share a page."""
+    links = re.findall(r"\[((?:`[\w-]+`(?:, )?)+)\]\((docs/methods/[\w-]+\.md)\)", prose(ROOT / "README.md"))
+    return {name: ROOT / path for names, path in links for name in re.findall(r"`([\w-]+)`", names)}

@@ -15,7 +15,7 @@ import typer.main
 
 import polygraph
 from polygraph import errors, records
-from polygraph.cli import app
+from polygraph.cli import COMMAND_GROUPS, app
 from polygraph.config import OPENAI_VARIABLES, SECRET, Settings
 from polygraph.ingest import FORMATS
 from polygraph.retrieve import METHODS
@@ -32,8 +32,9 @@ def _pages():
 
 
 def _commands(group, before=""):
-    """Yield commands by name; commands of a group have its name as a prefix."""
-    for name, command in group.commands.items():
+    """Yield commands by name, in the order of the help; commands of a group have its name as a prefix."""
+    for name in group.list_commands(None):
+        command = group.commands[name]
         is_group = hasattr(command, "commands")
         if not is_group or command.invoke_without_command:
             yield f"{before}{name}", command
@@ -44,6 +45,7 @@ def _commands(group, before=""):
 pages = _pages()
 ROOT, DOCS = pages.ROOT, pages.DOCS
 COMMANDS = dict(_commands(typer.main.get_command(app)))
+METHOD_PAGES = pages.method_pages()
 EVERYTHING = "\n".join(page.read_text(encoding="utf-8") for page in pages.PAGES)
 _OPTION = re.compile(r"`[^`]*`")
 _FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
@@ -67,8 +69,19 @@ def sections(text):
 # --- commands -----------------------------------------------------------------------------------------
 
 
-def test_every_command_has_a_section_and_every_section_is_a_command():
-    assert sorted(sections(read("commands.md"))) == sorted(COMMANDS)
+def test_every_command_has_a_section_in_the_order_of_the_help():
+    assert list(sections(read("commands.md"))) == list(COMMANDS)
+
+
+def test_every_command_is_in_one_group_of_the_help():
+    listed = [name for names in COMMAND_GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(typer.main.get_command(app).commands)
+
+
+def test_every_command_is_in_the_table_for_choosing_one():
+    table, _, _ = read("commands.md").partition("\n## ")
+    named = set(re.findall(r"\]\(#polygraph-(\w+)", table))
+    assert named == {name.split()[0] for name in COMMANDS}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -116,23 +129,25 @@ def test_options_in_shown_commands_exist():
 # --- methods ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted({name.partition(":")[0] for name in METHODS}))
-def test_every_method_has_a_page_with_its_parameters_needs_and_presets(name):
-    page = read(f"methods/{name}.md")
-    default = METHODS[name]
-    rows = {found[1]: found[3] for found in _ROW.finditer(page)}
-    for field in dataclasses.fields(default):
-        value = getattr(default, field.name)
-        shown = f'"{value}"' if isinstance(value, str) else str(value)
-        assert rows.get(field.name, "").strip().startswith(f"`{shown}` |"), f"{field.name}: {shown}"
-    needs = re.search(r"\*\*Needs\*\* (.*?)\. \*\*", page, re.DOTALL)
-    assert set(re.findall(r"`(\w+)`", needs[1])) == default.needs
+@pytest.mark.parametrize("page", sorted(set(METHOD_PAGES.values())), ids=lambda p: p.stem)
+def test_every_method_has_a_page_with_its_parameters_needs_and_presets(page):
+    text = page.read_text(encoding="utf-8")
+    defaults = {name: METHODS[name] for name, where in METHOD_PAGES.items() if where == page}
+    rows = {found[1]: found[3] for found in _ROW.finditer(text)}
+    for field in dataclasses.fields(next(iter(defaults.values()))):
+        # Methods of one page differ in a parameter or two, whose row has the value of each.
+        values = dict.fromkeys(getattr(default, field.name) for default in defaults.values())
+        shown = ", ".join(f'`"{value}"`' if isinstance(value, str) else f"`{value}`" for value in values)
+        assert rows.get(field.name, "").strip().startswith(f"{shown} |"), f"{field.name}: {shown}"
+    needs = re.search(r"\*\*Needs\*\* (.*?)\. \*\*", text, re.DOTALL)
+    assert {frozenset(re.findall(r"`(\w+)`", needs[1]))} == {default.needs for default in defaults.values()}
     for preset, method in METHODS.items():
-        if preset.startswith(f"{name}:"):
-            row = next(line for line in page.splitlines() if line.startswith(f"| `{preset}` |"))
+        name, is_preset, _ = preset.partition(":")
+        if is_preset and name in defaults:
+            row = _row_of_preset(text, preset)
             for field in dataclasses.fields(method):
                 value = getattr(method, field.name)
-                if value != getattr(default, field.name) and value != 1_000_000:
+                if value != getattr(defaults[name], field.name) and value != 1_000_000:
                     assert f"`{value}`" in row or f'`"{value}"`' in row, f"{preset}: {field.name}"
     parts = (
         "Idea",
@@ -145,14 +160,19 @@ def test_every_method_has_a_page_with_its_parameters_needs_and_presets(name):
         "With and without",
         "Presets",
     )
-    assert all(f"**{part}" in page for part in parts)
+    assert all(f"**{part}" in text for part in parts)
 
 
-def test_the_readme_lists_every_method_and_every_page_is_a_method():
-    names = {name.partition(":")[0] for name in METHODS}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert {p.stem for p in (DOCS / "methods").glob("*.md")} == names
-    assert set(re.findall(r"\(docs/methods/([\w-]+)\.md\)", readme)) == names
+def _row_of_preset(text, preset):
+    """Return the row of a preset, with the row of the one that it builds on: "as `...`"."""
+    row = next(line for line in text.splitlines() if re.match(rf"\| [^|]*`{preset}`", line))
+    base = re.search(r"\| as `([\w:-]+)`", row)
+    return f"{row} {_row_of_preset(text, base[1])}" if base else row
+
+
+def test_the_readme_lists_every_method_and_every_page_is_of_a_method():
+    assert set(METHOD_PAGES) == {name.partition(":")[0] for name in METHODS}
+    assert set((DOCS / "methods").glob("*.md")) == set(METHOD_PAGES.values())
 
 
 def test_presets_named_in_the_docs_exist():

@@ -8,6 +8,7 @@ from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from polygraph import __version__
 from polygraph.cli import (
@@ -28,8 +29,37 @@ from polygraph.cli import (
 from polygraph.cli.terminal import printable
 from polygraph.errors import PolygraphError
 
+COMMAND_GROUPS = {
+    "Start": ("demo", "index", "ask", "chat"),
+    "Choose a method": ("methods", "compare", "explain", "eval", "reproduce", "finetune"),
+    "Manage an index": (
+        *("status", "doctor", "estimate", "fetch", "remove", "refresh", "retry", "batch"),
+        *("entities", "graph", "config"),
+    ),
+    "Share an index": ("serve", "token", "mcp", "export", "import", "copy", "publish"),
+}
+"""Commands by what they are for, in the order in which help and documentation list them."""
+
+
+class _GroupedCommands(TyperGroup):
+    """The command with its sub-commands listed under `COMMAND_GROUPS`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is Typer's
+        return [name for names in COMMAND_GROUPS.values() for name in names]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        width = max(len(name) for name in commands)
+        for heading, names in COMMAND_GROUPS.items():
+            with formatter.section(heading):
+                rows = [(name.ljust(width), commands[name]) for name in names]
+                limit = formatter.width - 6 - width
+                formatter.write_dl([(n, command.get_short_help_str(limit)) for n, command in rows if command])
+
+
 app = typer.Typer(
     name="polygraph",
+    cls=_GroupedCommands,
     help="Every GraphRAG method over one index, and an honest test of which one to trust on your documents.",
     no_args_is_help=True,
     add_completion=False,

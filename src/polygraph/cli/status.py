@@ -253,7 +253,7 @@ def demo(
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
 ) -> None:
-    """Index a folder and ask three questions with three methods. Suggest next commands."""
+    """Index a sample or your folder, and ask three questions. Suggest next commands."""
     from polygraph.cli.demo import run
 
     run(path, index, **caps(max_cost, max_spend_tokens, None, offline))

@@ -10,12 +10,15 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from polygraph import __version__
+from polygraph.cli import COMMAND_GROUPS
 from polygraph.cli.terminal import printable
 from polygraph.retrieve import METHODS
+from polygraph.retrieve.catalogue import CATALOGUE, Group
 from polygraph.store.lock import writing
 
 QUESTION = "Who refused to pay for the lamp of the Skerry Light?"
@@ -435,6 +438,23 @@ def test_methods_prints_the_json_that_scripts_rely_on(call):
         assert row.keys() >= {"name", "needs", "source", "calls"}
         assert isinstance(row["needs"], list)
         assert row["needs"]
+
+
+def test_methods_are_listed_below_what_they_search(call):
+    first_words = [line.split()[0] for line in call("methods").out.splitlines() if line[:1].strip()]
+    heading = ""
+    group_of = {}
+    for word in first_words:
+        heading = word if word in get_args(Group) else heading
+        group_of |= {word: heading} if word in CATALOGUE else {}
+    assert group_of == {name: about.group for name, about in CATALOGUE.items()}
+
+
+def test_the_help_lists_every_command_below_what_it_is_for(call):
+    shown = call("--help").out
+    places = [shown.index(f"\n  {name} ") for names in COMMAND_GROUPS.values() for name in names]
+    assert places == sorted(places)
+    assert all(f"\n{heading}:\n" in shown for heading in COMMAND_GROUPS)
 
 
 def test_methods_lists_every_method_for_people(call):

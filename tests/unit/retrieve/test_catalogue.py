@@ -44,5 +44,6 @@ def test_the_readme_groups_the_methods_as_the_catalogue_does():
     group = ""
     for line in README.read_text(encoding="utf-8").splitlines():
         group = found[1] if (found := re.match(r"\| \*\*(\w+)\*\* \|", line)) else group
-        groups |= dict.fromkeys(re.findall(r"\(docs/methods/([\w-]+)\.md\)", line), group)
+        names = "".join(re.findall(r"\[([^]]+)\]\(docs/methods/", line))
+        groups |= dict.fromkeys(re.findall(r"`([\w-]+)`", names), group)
     assert groups == {name: about.group for name, about in CATALOGUE.items()}

@@ -83,9 +83,9 @@ def test_source_texts_come_by_what_relations_say_too(tmp_path, index_of, monkeyp
     # The relation with Bela has both words of the first question, any relation only the name in the second.
     first, second = sources["Does Ada fund?"]
     assert (first[0], second[0]) == ("d2.txt:0", "d1.txt:0")
-    assert "there has 2 of the question's words" in first[1]
-    assert "there has 0 of the question's words" in second[1]
-    assert "there has 1 of the question's words" in sources["Did Ada rest?"][0][1]
+    assert "there shares 2 words with" in first[1]
+    assert "no description there shares a word with" in second[1]
+    assert "there shares 1 word with" in sources["Did Ada rest?"][0][1]
 
 
 def test_a_text_that_a_relation_states_is_a_source_though_no_entity_is_mentioned_in_it(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields
+from typing import get_args
 
 from rich.table import Table
 from rich.text import Text
@@ -12,7 +13,7 @@ from polygraph.errors import UnknownMethod
 from polygraph.models.call_store import CallPlace, QuestionUsage, calls_exist, open_call_store
 from polygraph.retrieve import METHODS, offered
 from polygraph.retrieve.base import Method
-from polygraph.retrieve.catalogue import describe
+from polygraph.retrieve.catalogue import Group, describe
 from polygraph.text.prose import count_noun
 
 _CALLS = 22
@@ -43,8 +44,11 @@ def selected(name: str | None) -> list[str]:
 
 
 def show_list(usage: Mapping[str, QuestionUsage]) -> None:
-    """Print a row for each method, without presets."""
-    bases = [name for name in METHODS if ":" not in name]
+    """Print a row for each method, without presets, below what it searches."""
+    groups: dict[str, list[str]] = {group: [] for group in get_args(Group)}
+    for name in METHODS:
+        if ":" not in name:
+            groups[describe(name).group].append(name)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True)
     table.add_column("calls", max_width=_CALLS)
@@ -53,17 +57,19 @@ def show_list(usage: Mapping[str, QuestionUsage]) -> None:
     table.add_column("for", overflow="fold")
     if out.width >= _WIDE:
         table.add_column("source", overflow="fold")
-    for name in bases:
-        about = describe(name)
-        cells = [name, _short(METHODS[name].calls)]
-        cells += [f"{usage[name].calls / usage[name].n:.1f}" if name in usage else "–"] if usage else []
-        cells += [about.summary]
-        cells += [about.source] if out.width >= _WIDE else []
-        table.add_row(*cells)
+    for group, names in groups.items():
+        table.add_row(Text(group, style="bold"))
+        for name in names:
+            about = describe(name)
+            cells = [name, _short(METHODS[name].calls)]
+            cells += [f"{usage[name].calls / usage[name].n:.1f}" if name in usage else "–"] if usage else []
+            cells += [about.summary]
+            cells += [about.source] if out.width >= _WIDE else []
+            table.add_row(*cells)
     out.print(table)
     if offered():
         out.print(Text(f"of installed packages: {', '.join(offered())}"))
-    n = len(METHODS) - len(bases)
+    n = sum(":" in name for name in METHODS)
     out.print(
         Text(
             f"model calls for one question, including its answer; 0 without a model. {n} presets reproduce papers. "

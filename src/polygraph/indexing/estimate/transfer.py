@@ -17,7 +17,10 @@ MAX_WINDOWS = 400
 _COMPARED = 100
 """Windows, of these, to which the share of common words is fitted."""
 OTHER_CORPUS_ERROR = 0.5
-"""Relative error of taking a profile from one corpus to another, beside that of the sample; see docs/estimate.md."""
+"""Relative error of taking a profile from one corpus to another, beside that of the sample.
+
+See benchmarks/results/estimate.md.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from polygraph.retrieve.question_names import entities_in_question
 from polygraph.retrieve.row_texts import ROW_TOKENS, RowTexts
 from polygraph.retrieve.steps import RANKED, RankedPassages, embed_at_once, retrieved, sources_of
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_tokens
 
 SourceOrder: TypeAlias = Literal["question", "relations"]
@@ -51,7 +52,7 @@ class GraphRAGLocal:
     seed_names: bool = True
     """Also seed entities that the question names, ahead of the others (ours)."""
     order: SourceOrder = "question"
-    """Order of the entities' source texts. `question`: by words of the question in what is said there of an entity or
+    """Order of the entities' source texts. `question`: by words of the question in their description of an entity or
     relation of the context, then by cosine (ours); `relations`: those of the first entity by number of relations, then
     of the second (code)."""
     reports_share: float = 0.15
@@ -185,8 +186,8 @@ class GraphRAGLocal:
             first.update(dict.fromkeys(chunks, f"mentions {entity.name}"))
         ranked = rank_by_statements(list(first), [*entities, *relations], cosines, texts, RANKED)
         return {
-            p.chunk: f"{first[p.chunk]}; what is said there has {p.n_words} of the question's "
-            f"words; cosine {p.cosine:.3f} with the question"
+            p.chunk: f"{first[p.chunk]}; {_shared(p.n_words)} with the question; "
+            f"cosine {p.cosine:.3f} with the question"
             for p in ranked
         }
 
@@ -295,3 +296,9 @@ def _relation_rows(relations: Sequence[Relation], index: Snapshot, texts: RowTex
     return tuple(
         row_evidence(r, r.weight, why, index, texts, spans) for r, why in zip(relations, whys, strict=True)
     )
+
+
+def _shared(n_words: int) -> str:
+    if n_words:
+        return f"a description there shares {count_noun(n_words, 'word')}"
+    return "no description there shares a word"

@@ -78,7 +78,7 @@ class RogragDual:
     chunk_tokens: int = 12_000
     """Budget of passages (code: 12,000)."""
     order: Order = "statements"
-    """Order of passages. `statements`: by words of the question in what a row says there, then by cosine (ours);
+    """Order of passages. `statements`: by words of the question in the description there, then by cosine (ours);
     `graph`: those of the high level's relations, then those of the low level's entities (code)."""
     rerank: int = 10
     """Passages that the cross-encoder reorders, the first ones, if there is one; 0 for none (code: 10)."""

@@ -56,6 +56,8 @@ def test_two_entities_are_compared_by_the_keyboard(open_page):
     page.get_by_role("option", name="Tobin").wait_for()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="The same?")).to_be_visible()
+    # The reasons of entity resolution are sentences.
+    expect(page.get_by_text("No rule compared them.")).to_be_visible()
 
 
 def test_the_legend_names_communities_by_their_titles(open_page):

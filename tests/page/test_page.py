@@ -73,6 +73,11 @@ def test_a_citation_opens_the_document_at_the_marked_sentence_and_back_returns(o
     page.go_back()
     expect(page.locator("aside.document")).to_have_count(0)
     assert page.url == asked
+    cite = page.locator("button.cite").first
+    cite.press("Enter")
+    expect(page.locator("aside.document")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(cite).to_be_focused()
     assert "Mara Quill" in page.locator(".answer").inner_text()
 
 
@@ -99,6 +104,40 @@ def test_what_is_not_there_is_told_without_advice_for_programs(open_page, place,
     page = open_page(f"#/town/{place}")
     expect(page.get_by_text(said, exact=True)).to_be_visible()
     assert "GET /" not in page.locator("body").inner_text()
+
+
+@WIDTHS
+def test_nothing_moves_while_a_slow_server_answers(open_page, width):
+    page = open_page(width=width)
+    page.add_init_script(
+        """window.moved = [];
+        new PerformanceObserver((list) => {
+          for (const { value, sources } of list.getEntries()) {
+            window.moved.push([value, sources.map(({ node }) => node?.className ?? node?.nodeName ?? '').join()]);
+          }
+        }).observe({ type: 'layout-shift', buffered: true });"""
+    )
+
+    def late(route):
+        time.sleep(0.2)
+        route.continue_()
+
+    page.route("**/api/**", late)
+    views = (
+        "ask",
+        "compare",
+        "documents?doc=light.txt&span=0-9",
+        "evaluate",
+        "graph",
+        "graph?e=tobin&g=tobin",
+    )
+    for view in views:
+        page.goto("about:blank")
+        open_page(f"#/town/{view}", page=page)
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(300)
+        moved = page.evaluate("window.moved")
+        assert sum(value for value, _ in moved) < 0.05, (view, moved)
 
 
 @pytest.mark.parametrize("width", [390, 768, 961])

@@ -18,6 +18,8 @@ interface Props {
 export function Evaluate({ index, params }: Props) {
   const studies = useLoad<{ studies: Study[] }>("/api/v1/studies");
   const evaluations = useLoad<{ evaluations: EvaluationSummary[] }>("/api/v1/evaluations");
+  // Each section stands below those before it: shown as they come, they would push one another down.
+  const loaded = (studies.data || studies.error) && (evaluations.data || evaluations.error);
   const measured = evaluations.data?.evaluations ?? [];
   const evaluation = params.get("r");
   const chosen = params.get("s");
@@ -35,6 +37,8 @@ export function Evaluate({ index, params }: Props) {
         <StudyView key={study.name} study={study} />
       ) : missing ? (
         <p class="problem" role="alert">{studies.error || `There is no study ${chosen}.`}</p>
+      ) : !loaded ? (
+        <p class="soft late" role="status">Loading …</p>
       ) : (
         <>
           {studies.data && studies.data.studies.length > 0 ? (

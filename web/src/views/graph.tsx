@@ -132,6 +132,8 @@ export function Graph({ index, params }: Props) {
       </div>
     );
   }
+  // How many rows the controls take, and with them the place of the graph, depends on its levels.
+  if (!first.data && !first.error) return <p class="soft hint late" role="status">Loading the graph …</p>;
   return (
     <div class={`graph${document ? " with-document" : ""}`}>
       <h1 class="visually-hidden">Graph of {index.name}</h1>

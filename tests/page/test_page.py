@@ -166,6 +166,28 @@ def test_the_bar_has_room_for_a_long_name_and_for_jobs(open_page, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(
+    ("size", "view", "menu"),
+    [
+        ((640, 400), "ask", "Method: hybrid"),
+        ((1280, 800), "compare", "More"),
+        ((390, 844), "compare", "More"),
+        ((390, 844), "compare", "Choose methods"),
+    ],
+)
+def test_a_menu_is_never_cut_off(open_page, size, view, menu):
+    page = open_page(f"#/town/{view}", width=size[0])
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    if view == "ask":
+        ask(page, "Who built the Skerry Light?")
+    page.get_by_role("button", name=menu).click()
+    panel, bar = (page.locator(each).bounding_box() for each in (".panel", ".top"))
+    assert panel["y"] >= bar["y"] + bar["height"]
+    assert panel["y"] + panel["height"] <= size[1]
+    assert panel["x"] >= 0
+    assert panel["x"] + panel["width"] <= size[0]
+
+
 def test_a_question_mark_in_an_address_written_by_hand_stays_in_the_question(open_page):
     page = open_page("#/town/ask?q=Who built the Skerry Light?&m=bm25")
     expect(page.get_by_label("Question")).to_have_value("Who built the Skerry Light?")

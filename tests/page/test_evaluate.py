@@ -1,6 +1,7 @@
 """The table of a retrieval evaluation: found from the view, sorted by its heads, never wider than the window."""
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +16,32 @@ def test_the_methods_are_read_without_scrolling_sideways(open_page, width):
     assert all(cells.evaluate_all("all => all.map((each) => each.checkVisibility())"))
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+def test_a_retrieval_evaluation_is_read_on_a_phone_without_scrolling_sideways(open_page):
+    page = open_page("#/town/evaluate?r=town", width=390)
+    for name in ("Methods by metrics", "Paired differences"):
+        table = page.get_by_role("region", name=name)
+        table.wait_for()
+        assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
+    row = page.get_by_role("region", name="Methods by metrics").locator("tbody tr").first
+    assert "MRR" not in shown_labels(row)
+    page.get_by_label("Sort by").select_option("MRR")
+    assert shown_labels(row) == ["questions", "MRR", "ms", "tokens", "cost"]
+
+
+def shown_labels(row):
+    return row.locator("td").evaluate_all(
+        "all => all.filter((each) => each.checkVisibility()).map((each) => each.dataset.label)"
+    )
+
+
+def test_a_study_that_is_not_there_is_named(open_page):
+    page = open_page("#/town/evaluate?s=gone")
+    expect(page.get_by_role("alert")).to_have_text("There is no study gone.")
+    page.get_by_role("button", name="all studies and evaluations").click()
+    page.get_by_role("heading", name="Retrieval").wait_for()
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (768, True)])
 def test_a_retrieval_evaluation_is_a_table_that_can_be_sorted(open_page, width, dark):
     page = open_page("#/town/evaluate", width=width, dark=dark)
     page.get_by_role("button", name="town", exact=True).click()

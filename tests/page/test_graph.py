@@ -1,6 +1,7 @@
 """The graph: communities first, entities by search, pictures to keep, 67,000 nodes."""
 
 import base64
+import itertools
 import math
 import re
 import time
@@ -55,6 +56,8 @@ def test_two_entities_are_compared_by_the_keyboard(open_page):
     page.get_by_role("option", name="Tobin").wait_for()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="The same?")).to_be_visible()
+    # The reasons of entity resolution are sentences.
+    expect(page.get_by_text("No rule compared them.")).to_be_visible()
 
 
 def test_the_legend_names_communities_by_their_titles(open_page):
@@ -64,6 +67,67 @@ def test_the_legend_names_communities_by_their_titles(open_page):
     names = page.locator(".graph-legend .legend button").all_inner_texts()
     assert any(name.strip().startswith(title[:30]) for name in names for title in titles)
     assert not any(name.strip().startswith("0-") for name in names)
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_nothing_covers_the_graph(open_page, width):
+    page = open_page("#/town/graph?level=entities", width=width)
+    page.wait_for_selector(".canvas[data-nodes]:not([data-nodes='0'])")
+    tools, canvas, legend = (
+        page.locator(each).bounding_box() for each in (".graph-tools", ".canvas", ".graph-legend")
+    )
+    assert tools["y"] + tools["height"] <= canvas["y"]
+    assert canvas["y"] + canvas["height"] <= legend["y"]
+    groups = page.locator(".graph-tools .segments")
+    assert groups.evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_in_the_graph_cover_neither_each_other_nor_the_edge(open_page, width):
+    page = open_page(width=width)
+    communities = [
+        {"id": f"c{n}", "level": 0, "title": f"Harbour board, lifeboat and bell {n}", "size": 40 - n,
+         "parent": None, "rank": 1, "x": n % 6, "y": n // 6}
+        for n in range(36)
+    ]  # fmt: skip
+    page.route(
+        "**/graph/communities*",
+        lambda route: route.fulfill(json={"levels": [0], "communities": communities, "edges": []}),
+    )
+    page.goto(f"{page.url.split('#')[0]}#/town/graph")
+    page.wait_for_selector(".canvas[data-nodes='36']")
+    page.wait_for_timeout(500)
+    names = page.evaluate(
+        """() => {
+          const sigma = document.querySelector('.canvas').sigma;
+          const context = sigma.getCanvases().labels.getContext('2d');
+          return [...sigma.labels.values()].map(({ text, x, y }) => [x, y, context.measureText(text).width]);
+        }"""
+    )
+    assert len(names) >= 5
+    assert all(x >= 0 and x + long <= width for x, _, long in names)
+    for (x, y, long), (a, b, wide) in itertools.combinations(names, 2):
+        assert x + long <= a or a + wide <= x or abs(y - b) >= 13
+
+
+def test_the_graph_stays_in_view_beside_a_long_document(open_page):
+    page = open_page()
+    text = "The bell was raised.\n" * 500
+    page.route(
+        "**/documents/light.txt*",
+        lambda route: route.fulfill(json={"id": "light.txt", "title": "Light", "text": text, "fields": {}}),
+    )
+    page.goto(f"{page.url.split('#')[0]}#/town/graph")
+    page.wait_for_selector(".canvas[data-nodes]:not([data-nodes='0'])")
+    wide = page.locator(".canvas").bounding_box()["width"]
+    page.goto(f"{page.url.split('#')[0]}#/town/graph?doc=light.txt")
+    expect(page.locator("aside.document .prose")).to_contain_text("The bell was raised.")
+    canvas = page.locator(".canvas").bounding_box()
+    assert canvas["width"] < wide
+    assert canvas["y"] + canvas["height"] <= 800
+    page.wait_for_timeout(500)
+    drawn = page.evaluate("document.querySelector('.canvas').sigma.getDimensions()")
+    assert drawn == {"width": round(canvas["width"]), "height": round(canvas["height"])}
 
 
 def test_an_answer_is_shown_in_the_graph(open_page):

@@ -1,5 +1,6 @@
 """The page: from an upload to a cited answer, every state with an address, nothing of a document runs."""
 
+import itertools
 import re
 import time
 
@@ -28,9 +29,13 @@ def test_a_newcomer_uploads_asks_reads_the_source_and_compares(open_page, tmp_pa
     page.get_by_label("Files to add").set_input_files(str(note))
     page.wait_for_selector(".documents-table", timeout=120_000)
     page.get_by_role("button", name=re.compile("^jobs .* 0 running")).click()
-    expect(page.locator(".job.done", has_text="bell.txt").locator(".number")).to_contain_text("1 added")
+    expect(page.locator(".tray .job.done", has_text="bell.txt").locator(".number")).to_contain_text("1 added")
     page.keyboard.press("Escape")
     assert names_with_a_hash(page) == []
+    # What was added stays told where it was asked for, in words.
+    told = page.get_by_role("region", name="Jobs of this index").locator(".job.done")
+    expect(told).to_contain_text("Add documents")
+    expect(told).to_contain_text("1 added")
     page.get_by_role("link", name="Ask").click()
     ask(page, "Who cast the bell of Grey Reef?")
     assert "Ines Corve" in page.locator(".answer").inner_text()
@@ -68,6 +73,11 @@ def test_a_citation_opens_the_document_at_the_marked_sentence_and_back_returns(o
     page.go_back()
     expect(page.locator("aside.document")).to_have_count(0)
     assert page.url == asked
+    cite = page.locator("button.cite").first
+    cite.press("Enter")
+    expect(page.locator("aside.document")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(cite).to_be_focused()
     assert "Mara Quill" in page.locator(".answer").inner_text()
 
 
@@ -79,6 +89,109 @@ def test_no_view_is_wider_than_the_window(open_page, width):
         page.get_by_role("link", name=view.title()).click()
         page.wait_for_timeout(400)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("documents?doc=gone.txt", "There is no document 'gone.txt'."),
+        ("graph?e=gone", "There is no entity 'gone'."),
+        ("graph?community=gone", "There is no report 'gone'."),
+        ("evaluate?r=gone", "There is no evaluation 'gone'."),
+    ],
+)
+def test_what_is_not_there_is_told_without_advice_for_programs(open_page, place, said):
+    page = open_page(f"#/town/{place}")
+    expect(page.get_by_text(said, exact=True)).to_be_visible()
+    assert "GET /" not in page.locator("body").inner_text()
+
+
+@WIDTHS
+def test_nothing_moves_while_a_slow_server_answers(open_page, width):
+    page = open_page(width=width)
+    page.add_init_script(
+        """window.moved = [];
+        new PerformanceObserver((list) => {
+          for (const { value, sources } of list.getEntries()) {
+            window.moved.push([value, sources.map(({ node }) => node?.className ?? node?.nodeName ?? '').join()]);
+          }
+        }).observe({ type: 'layout-shift', buffered: true });"""
+    )
+
+    def late(route):
+        time.sleep(0.2)
+        route.continue_()
+
+    page.route("**/api/**", late)
+    views = (
+        "ask",
+        "compare",
+        "documents?doc=light.txt&span=0-9",
+        "evaluate",
+        "graph",
+        "graph?e=tobin&g=tobin",
+    )
+    for view in views:
+        page.goto("about:blank")
+        open_page(f"#/town/{view}", page=page)
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(300)
+        moved = page.evaluate("window.moved")
+        assert sum(value for value, _ in moved) < 0.05, (view, moved)
+
+
+@pytest.mark.parametrize("width", [390, 768, 961])
+def test_the_bar_has_room_for_a_long_name_and_for_jobs(open_page, width):
+    page = open_page(width=width)
+    job = {"id": "j", "kind": "index", "index": "town", "about": [], "state": "done", "stage": None, "done": 1,
+           "total": 1, "seconds": 1, "cost": None, "cost_left": None, "message": None, "created": 0,
+           "report": None}  # fmt: skip
+    page.route("**/api/v1/jobs", lambda route: route.fulfill(json={"jobs": [job] * 100}))
+
+    def renamed(route):
+        found = route.fetch().json()
+        found["indexes"] = [found["indexes"][0] | {"name": "minutes-of-the-harbour-board-1868-1897"}]
+        route.fulfill(json=found)
+
+    page.route("**/api/v1/indexes", renamed)
+    page.goto(page.url.split("#")[0])
+    jobs = page.get_by_role("button", name=re.compile("^jobs 100"))
+    expect(jobs).to_be_visible()
+    expect(page.locator(".index-name")).to_contain_text("minutes")
+    places = [each.bounding_box() for each in (page.locator(".where"), page.locator(".top nav"), jobs)]
+    assert all(each["x"] + each["width"] <= width for each in places)
+    for one, two in itertools.combinations(places, 2):
+        beside = one["x"] + one["width"] <= two["x"] or two["x"] + two["width"] <= one["x"]
+        assert beside or abs(one["y"] - two["y"]) > 20
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("size", "view", "menu"),
+    [
+        ((640, 400), "ask", "Method: hybrid"),
+        ((1280, 800), "compare", "More"),
+        ((390, 844), "compare", "More"),
+        ((390, 844), "compare", "Choose methods"),
+    ],
+)
+def test_a_menu_is_never_cut_off(open_page, size, view, menu):
+    page = open_page(f"#/town/{view}", width=size[0])
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    if view == "ask":
+        ask(page, "Who built the Skerry Light?")
+    page.get_by_role("button", name=menu).click()
+    panel, bar = (page.locator(each).bounding_box() for each in (".panel", ".top"))
+    assert panel["y"] >= bar["y"] + bar["height"]
+    assert panel["y"] + panel["height"] <= size[1]
+    assert panel["x"] >= 0
+    assert panel["x"] + panel["width"] <= size[0]
+
+
+def test_a_question_mark_in_an_address_written_by_hand_stays_in_the_question(open_page):
+    page = open_page("#/town/ask?q=Who built the Skerry Light?&m=bm25")
+    expect(page.get_by_label("Question")).to_have_value("Who built the Skerry Light?")
+    expect(page.get_by_role("button", name="Method: bm25")).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])

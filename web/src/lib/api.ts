@@ -76,11 +76,17 @@ export async function request(address: string, options: RequestInit = {}): Promi
 async function problemOf(response: Response): Promise<Problem> {
   try {
     const body = (await response.json()) as { detail?: unknown };
-    if (typeof body.detail === "string") return new Problem(response.status, body.detail);
+    if (typeof body.detail === "string") return new Problem(response.status, forPeople(body.detail));
   } catch {
     // Not JSON: the status must do.
   }
   return new Problem(response.status, `The server answered with status ${response.status}.`);
+}
+
+/** An error of the API for people: without the request that programs are advised to make. */
+export function forPeople(detail: string): string {
+  const text = detail.replace(/\.? [^.:]*: GET \/\S+$/, "");
+  return text === detail ? detail : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 export async function get<T>(address: string, signal?: AbortSignal): Promise<T> {

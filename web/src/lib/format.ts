@@ -62,6 +62,11 @@ export function clip(text: string, most: number): string {
   return flat.length <= most ? flat : `${flat.slice(0, most).replace(/\s\S*$/, "")} …`;
 }
 
+/** A metric in the words of the page. */
+export function metricName(name: string): string {
+  return name.replace(/^chunk_/, "passage ").replace(/_/g, " ").replace(/\bmrr\b/, "MRR").replace(/\bndcg\b/, "nDCG");
+}
+
 export function download(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);

@@ -12,7 +12,10 @@ export interface Route {
 }
 
 export function parse(hash: string): Route {
-  const [place = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const text = hash.replace(/^#\/?/, "");
+  // A question mark in a question that somebody wrote into the address by hand is part of the question.
+  const at = text.includes("?") ? text.indexOf("?") : text.length;
+  const [place, query] = [text.slice(0, at), text.slice(at + 1)];
   const [index = "", view = ""] = place.split("/");
   return {
     index: decode(index),

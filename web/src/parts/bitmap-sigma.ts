@@ -6,6 +6,7 @@
 import type Graph from "graphology";
 import Sigma from "sigma";
 import type { CameraState } from "sigma/types";
+import { placeLabel, placeLabels, type Label, type Place } from "./labels";
 
 /** What is drawn, from back to front. */
 export const LAYERS = ["edges", "nodes", "labels", "hovers", "hoverNodes"];
@@ -46,9 +47,35 @@ export class BitmapSigma extends Sigma {
   private timer = 0;
   private drawnAt = 0;
 
-  constructor(...given: ConstructorParameters<typeof Sigma>) {
-    super(...given);
-    this.on("afterRender", () => this.keep());
+  /** Where the names of nodes are written, by node. */
+  labels = new Map<string, Place>();
+  private readonly writeLabels: () => void;
+
+  constructor(...[graph, container, settings]: ConstructorParameters<typeof Sigma>) {
+    // Sigma writes each name to the right of its node, over other names and past the edge; here they are only collected.
+    const wanted: Label[] = [];
+    let written = false;
+    const defaultDrawNodeLabel = (_: unknown, data: { [key: string]: unknown }) => {
+      if (data.label) wanted.push({ key: String(data.key), text: String(data.label), x: Number(data.x), y: Number(data.y), size: Number(data.size) });
+    };
+    super(graph, container, { ...settings, defaultDrawNodeLabel: defaultDrawNodeLabel as never });
+    // Once in each picture: before the node under the pointer is drawn over its name, or else at the end.
+    this.writeLabels = () => {
+      if (!written) this.write(wanted);
+      written = true;
+    };
+    this.on("beforeRender", () => {
+      wanted.length = 0;
+      written = false;
+    });
+    this.on("afterRender", () => {
+      this.writeLabels();
+      this.keep();
+    });
+    // The window is not all that changes the size of the view: so does a document that opens beside it.
+    const sizes = new ResizeObserver(() => this.scheduleRefresh());
+    sizes.observe(container);
+    this.on("kill", () => sizes.disconnect());
     this.on("kill", () => clearTimeout(this.timer));
     this.listen(this.getMouseCaptor() as unknown as Emitter, "mousemove", ["click", "doubleClick", "rightClick"]);
     this.listen(this.getTouchCaptor() as unknown as Emitter, "touchmove", ["tap", "doubletap"]);
@@ -109,6 +136,35 @@ export class BitmapSigma extends Sigma {
     const place = { x: whole(from.x), y: whole(from.y), scale };
     canvas.style.transform = `matrix(${a}, ${b}, ${-b}, ${a}, ${place.x}, ${place.y})`;
     return place;
+  }
+
+  /** The place of a node's name: where it is written already, or where there is room for it. */
+  placeOf(label: Label, width: number): Place {
+    this.writeLabels();
+    return this.labels.get(label.key) ?? placeLabel(label, width, this.seen());
+  }
+
+  private seen(): { left: number; top: number; right: number; bottom: number } {
+    const { width, height } = this.getDimensions();
+    return { left: 0, top: 0, right: width, bottom: height };
+  }
+
+  /** Write names in the colours of the page, with an edge around the letters that keeps them readable over nodes. */
+  private write(wanted: Label[]): void {
+    const context = this.getCanvases().labels?.getContext("2d");
+    if (!context) return;
+    const { labelFont, labelSize, labelWeight } = this.getSettings();
+    const style = getComputedStyle(document.documentElement);
+    context.font = `${labelWeight} ${labelSize}px ${labelFont}`;
+    this.labels = placeLabels(wanted, (text) => context.measureText(text).width, this.seen());
+    context.strokeStyle = style.getPropertyValue("--raised").trim();
+    context.fillStyle = style.getPropertyValue("--ink").trim();
+    context.lineWidth = 3;
+    context.lineJoin = "round";
+    for (const { text, x, y } of this.labels.values()) {
+      context.strokeText(text, x, y);
+      context.fillText(text, x, y);
+    }
   }
 
   /** Keep the picture that was drawn just now: its layers can be read only in the task that drew them. */

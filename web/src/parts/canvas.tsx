@@ -55,7 +55,9 @@ interface Props {
   onDouble: (id: string) => void;
   onRatio: (ratio: number) => void;
   view: { current: View | null };
-  children?: ComponentChildren;
+  /** What stands above and below the graph. */
+  tools: ComponentChildren;
+  legend: ComponentChildren;
 }
 
 const MANY_EDGES = 5_000;
@@ -88,12 +90,11 @@ export function GraphCanvas(props: Props) {
         labelDensity: 0.5,
         labelGridCellSize: 150,
         labelRenderedSizeThreshold: 5,
-        labelColor: { color: ink().getPropertyValue("--ink").trim() },
         zIndex: true,
         minCameraRatio: 0.002,
         maxCameraRatio: 2,
-        stagePadding: 60,
-        defaultDrawNodeHover: drawHover,
+        stagePadding: 40,
+        defaultDrawNodeHover: (context, data, settings) => drawHover(made, context, data as unknown as Hovered, settings),
         nodeReducer: (id, data) => {
           const { selected, shown, hidden } = now.current;
           if (hidden.has(data.group as string)) return { ...data, hidden: true };
@@ -133,7 +134,6 @@ export function GraphCanvas(props: Props) {
     });
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     const recolour = () => {
-      made.setSetting("labelColor", { color: ink().getPropertyValue("--ink").trim() });
       made.getGraph().updateEachEdgeAttributes((_, data) => ({ ...data, color: lineColor(made.getGraph().size) }));
     };
     scheme.addEventListener("change", recolour);
@@ -209,6 +209,7 @@ export function GraphCanvas(props: Props) {
 
   return (
     <div class="canvas-place">
+      {props.tools}
       {failed && <p class="problem">{failed}</p>}
       <div
         ref={place}
@@ -237,7 +238,7 @@ export function GraphCanvas(props: Props) {
       >
         <div ref={stage} class="stage" />
       </div>
-      {props.children}
+      {props.legend}
     </div>
   );
 }
@@ -257,20 +258,29 @@ function colorsNow() {
   return { paper: css("--raised"), ink: css("--ink") };
 }
 
+interface Hovered {
+  key: string;
+  x: number;
+  y: number;
+  size: number;
+  label?: string | null;
+}
+
 /** Draw the label of the node under the pointer on a plate in the colours of the page. */
-function drawHover(context: CanvasRenderingContext2D, data: { x: number; y: number; size: number; label?: string | null; color: string }, settings: { labelFont: string; labelSize: number }): void {
-  context.font = `600 ${settings.labelSize}px ${settings.labelFont}`;
+function drawHover(sigma: BitmapSigma, context: CanvasRenderingContext2D, data: Hovered, settings: { labelFont: string; labelSize: number }): void {
+  context.font = `500 ${settings.labelSize}px ${settings.labelFont}`;
   const label = data.label ?? "";
   context.beginPath();
   if (label) {
-    const width = context.measureText(label).width + 14;
+    const width = context.measureText(label).width;
+    const { x, y } = sigma.placeOf({ key: data.key, text: label, x: data.x, y: data.y, size: data.size }, width);
     context.fillStyle = css("--raised");
     context.strokeStyle = css("--strong-line");
-    context.roundRect(data.x + data.size + 2, data.y - 12, width, 24, 5);
+    context.roundRect(x - 7, y - 16, width + 14, 24, 5);
     context.fill();
     context.stroke();
     context.fillStyle = css("--ink");
-    context.fillText(label, data.x + data.size + 9, data.y + 4.5);
+    context.fillText(label, x, y);
   }
   context.beginPath();
   context.arc(data.x, data.y, data.size + 2, 0, 2 * Math.PI);
@@ -291,7 +301,6 @@ function drawn(sigma: BitmapSigma): Drawn {
   const graph = sigma.getGraph();
   const at = new Map<string, { x: number; y: number }>();
   const nodes: Drawn["nodes"] = [];
-  const labelled = new Set(sigma.getNodeDisplayedLabels());
   graph.forEachNode((id, attributes) => {
     const data = sigma.getNodeDisplayData(id);
     if (!data || data.hidden) return;
@@ -299,7 +308,7 @@ function drawn(sigma: BitmapSigma): Drawn {
     const point = { x: x - sigma.margin, y: y - sigma.margin };
     at.set(id, point);
     if (point.x < -50 || point.y < -50 || point.x > width + 50 || point.y > height + 50) return;
-    nodes.push({ ...point, size: sigma.scaleSize(data.size), color: data.color, label: labelled.has(id) ? (data.label ?? "") : "" });
+    nodes.push({ ...point, size: sigma.scaleSize(data.size), color: data.color });
   });
   const edges: Drawn["edges"] = [];
   graph.forEachEdge((edge, _, a, b) => {
@@ -309,7 +318,8 @@ function drawn(sigma: BitmapSigma): Drawn {
     const inside = (p: { x: number; y: number }) => p.x > 0 && p.y > 0 && p.x < width && p.y < height;
     if (data && !data.hidden && from && to && (inside(from) || inside(to))) edges.push({ from, to, color: data.color, size: data.size });
   });
-  return { width, height, nodes, edges };
+  const labels = [...sigma.labels.values()].map(({ text, x, y }) => ({ text, x: x - sigma.margin, y: y - sigma.margin }));
+  return { width, height, nodes, edges, labels };
 }
 
 async function png(sigma: BitmapSigma, legend: [string, string][]): Promise<Blob | null> {

@@ -44,6 +44,13 @@ export function DocumentPane({ index, document: id, span, marks }: Props) {
       else mark.scrollIntoView({ block: "center" });
     } else if (body.current) body.current.scrollTop = 0;
   }, [text, span?.[0], span?.[1]]);
+  // The focus returns to what opened the document.
+  useEffect(() => {
+    const opener = globalThis.document.activeElement;
+    return () => {
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
+    };
+  }, []);
   useEffect(() => pane.current?.focus({ preventScroll: true }), [id]);
   useEffect(() => {
     const key = (event: KeyboardEvent) => {

@@ -5,7 +5,7 @@ import { path } from "../lib/api";
 import { clip, count, documentName, nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { change, openDocument } from "../lib/route";
-import type { Community, IndexSummary, Json } from "../lib/types";
+import type { Community, IndexSummary } from "../lib/types";
 import { Finder } from "./finder";
 import { Icon } from "./icons";
 import { Markdown } from "./markdown";
@@ -143,6 +143,8 @@ export function CommunityPanel({ index, community, children_ }: { index: IndexSu
             ))}
           </ul>
         </>
+      ) : report.error ? (
+        <p class="problem" role="alert">{report.error}</p>
       ) : (
         !report.loading && <p class="soft">No report was written about this community.</p>
       )}
@@ -239,7 +241,7 @@ export function EntityPanel({ index, id, grown, onGrow, onSplit }: {
               <li key={i}>
                 {each.text}{" "}
                 {each.document && (
-                  <button type="button" class="link id" onClick={() => openDocument(each.document ?? "", each.start, each.end)}>
+                  <button type="button" class={each.title ? "link" : "link id"} onClick={() => openDocument(each.document ?? "", each.start, each.end)}>
                     {each.title || documentName(each.document)}
                   </button>
                 )}
@@ -315,10 +317,29 @@ function Relation({ relation, own }: { relation: NonNullable<EntityRecord["relat
   );
 }
 
+/** Why two names are one entity or two, as the API tells it. */
+interface PairHistory {
+  same: boolean;
+  merges: { name: string; document: string; other: string; rule: string; score: number; evidence: string }[];
+  kept_apart: { names: [string, string]; decision: string; rule: string; score: number; evidence: string }[];
+  decisions: { number: number; kind: string; a: string; b: string; in_force: boolean }[];
+}
+
+function reasonsOf({ same, merges, kept_apart, decisions }: PairHistory): string[] {
+  const because = (rule: string, score: number, evidence: string) => `${rule}, confidence ${score.toFixed(2)}${evidence ? `: ${evidence}` : ""}`;
+  const found = [
+    ...merges.map((each) => `${each.name}${each.document ? `, in ${documentName(each.document)},` : ""} was merged with ${each.other} (${because(each.rule, each.score, each.evidence)}).`),
+    ...kept_apart.map((each) => `${each.names.join(" and ")}: ${each.decision} (${because(each.rule, each.score, each.evidence)}).`),
+    ...decisions.map((each) => `Decision ${each.number}${each.in_force ? "" : ", replaced"}: ${each.kind} ${each.a} and ${each.b}.`),
+  ];
+  if (same) return ["They are one entity already.", ...(found.length ? found : ["Both are one name."])];
+  return found.length ? found : ["No rule compared them."];
+}
+
 export function PairPanel({ index, first, second, onDecide }: { index: IndexSummary; first: string; second: string; onDecide: () => Promise<void> }) {
   const one = useLoad<EntityRecord>(path("indexes", index.name, "entities", first));
   const two = useLoad<EntityRecord>(path("indexes", index.name, "entities", second));
-  const why = useLoad<{ pair: Record<string, Json> }>(
+  const why = useLoad<{ pair: PairHistory }>(
     path("indexes", index.name, "entities", "why") + `?a=${encodeURIComponent(first)}&b=${encodeURIComponent(second)}`,
   );
   const [busy, setBusy] = useState(false);
@@ -326,7 +347,7 @@ export function PairPanel({ index, first, second, onDecide }: { index: IndexSumm
     setBusy(true);
     void onDecide().finally(() => setBusy(false));
   };
-  const reasons = Object.entries(why.data?.pair ?? {}).filter(([, value]) => value !== null && value !== "" && typeof value !== "object");
+  const pair = why.data?.pair;
   return (
     <>
       <div class="head">
@@ -340,17 +361,15 @@ export function PairPanel({ index, first, second, onDecide }: { index: IndexSumm
           <p>{clip(each?.description ?? each?.descriptions?.[0]?.text ?? "", 300)}</p>
         </div>
       ))}
-      {reasons.length > 0 && (
+      {pair && (
         <>
-          <h3>What entity resolution compared</h3>
-          <dl class="values">
-            {reasons.map(([key, value]) => (
-              <div key={key}><dt>{key.replace(/_/g, " ")}</dt><dd>{typeof value === "boolean" ? (value ? "yes" : "no") : String(value)}</dd></div>
-            ))}
-          </dl>
+          <h3>What entity resolution found</h3>
+          <ul class="plain-list">
+            {reasonsOf(pair).map((each, i) => <li key={i}>{each}</li>)}
+          </ul>
         </>
       )}
-      {index.writable ? (
+      {pair?.same ? null : index.writable ? (
         <p class="row">
           <button type="button" class="main" disabled={busy} onClick={decide}>Same thing</button>
           <button type="button" disabled={busy} onClick={() => change({ e: first })}>Not the same</button>

@@ -17,14 +17,18 @@ async function refresh(): Promise<void> {
   try {
     const found = (await get<{ jobs: Job[] }>("/api/v1/jobs")).jobs ?? [];
     // An estimate is shown where it was asked for.
-    jobs = found.filter((job) => job.kind !== "estimate" || RUNNING.has(job.state));
+    jobs = found.filter((job) => job.kind !== "estimate" || isActive(job));
   } catch (error) {
     // Jobs go on, or wait, while the server does not answer.
     gone = error instanceof Gone;
     if (!gone) jobs = [];
   }
   for (const each of listeners) each();
-  if (gone || jobs.some((job) => RUNNING.has(job.state))) timer = window.setTimeout(() => void refresh(), gone ? 3000 : 1000);
+  if (gone || jobs.some(isActive)) timer = window.setTimeout(() => void refresh(), gone ? 3000 : 1000);
+}
+
+export function isActive(job: Job): boolean {
+  return RUNNING.has(job.state);
 }
 
 /** Look at the jobs now, and follow them as long as one runs. */
@@ -44,7 +48,7 @@ export function useJobs(): Job[] {
 
 export function JobTray({ onDone }: { onDone: () => void }) {
   const all = useJobs();
-  const running = all.filter((job) => RUNNING.has(job.state));
+  const running = all.filter(isActive);
   const before = useRef(0);
   useEffect(() => followJobs(), []);
   useEffect(() => {
@@ -91,22 +95,58 @@ function outcome(job: Job): string {
     .join(", ");
 }
 
-const STATES = { queued: "waits", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
+const KINDS: Record<string, string> = {
+  index: "Add documents",
+  reread: "Read again",
+  remove: "Remove documents",
+  revert: "Take back an upload",
+  refresh: "Rewrite what was withdrawn",
+  retry: "Retry what failed",
+  estimate: "Estimate the cost",
+  judge: "Judge answers",
+  merge: "Merge entities",
+  split: "Split an entity",
+  rename: "Rename an entity",
+  undo: "Undo a decision",
+};
+
+/** Stages of a build as the command line names them. */
+const STAGES: Record<string, string> = {
+  documents: "reading",
+  chunk_vectors: "embedding passages",
+  extraction: "extracting names and relations",
+  resolution: "resolving names",
+  suggest_same: "reading lists of names",
+  same: "asking about names",
+  descriptions: "writing descriptions",
+  entity_vectors: "embedding entities",
+  name_vectors: "embedding names",
+  description_vectors: "embedding descriptions",
+  relation_vectors: "embedding relations",
+  fact_vectors: "embedding facts",
+  predicate_vectors: "embedding predicates",
+  reports: "writing reports",
+  report_vectors: "embedding reports",
+};
+
+const STATES = { queued: "waiting", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
 
 export function JobRow({ job }: { job: Job }) {
   const [problem, set] = useState("");
-  const active = RUNNING.has(job.state);
+  const active = isActive(job);
+  const name = KINDS[job.kind] ?? job.kind;
   const share = job.total ? Math.min(1, (job.done ?? 0) / job.total) : null;
   return (
     <div class={`job ${job.state}`}>
       <div class="job-head">
-        <b>{job.kind}</b>
+        <b>{name}</b>
         <span class="soft">{job.index}</span>
         <span class={`state ${job.state}`}>{STATES[job.state] ?? job.state}</span>
         {active && (
           <button
             type="button"
             class="quiet"
+            aria-label={`cancel: ${name}`}
             onClick={() => {
               send("DELETE", path("jobs", job.id)).then(followJobs, (error: unknown) => set(sentence(error)));
             }}
@@ -115,13 +155,13 @@ export function JobRow({ job }: { job: Job }) {
           </button>
         )}
       </div>
-      {active && <progress aria-label={`Progress of ${job.kind}`} max={1} {...(share === null ? {} : { value: share })} />}
+      {active && <progress aria-label={`Progress: ${name}`} max={1} {...(share === null ? {} : { value: share })} />}
       {job.about.length > 0 && (
         <p class="about">{job.about.slice(0, SHOWN).map(documentName).join(", ")}{job.about.length > SHOWN && ", …"}</p>
       )}
       <p class="soft number">
         {[
-          active ? job.stage?.replaceAll("_", " ") : outcome(job),
+          active ? (STAGES[job.stage ?? ""] ?? job.stage?.replaceAll("_", " ")) : outcome(job),
           active && job.total ? `${count(job.done)} of ${count(job.total)}` : "",
           job.seconds ? seconds(job.seconds) : "",
           job.cost ? money(job.cost) : "",

@@ -167,7 +167,7 @@ function PairOf({ pair }: { pair: Pair }) {
         {pair.orders === "disagree" && <span class="note"> The verdict depends on which answer was shown first.</span>}
       </summary>
       <div class="wide" tabIndex={0} role="region" aria-label={`Scores of ${pair.a} and ${pair.b}`}>
-        <table class="measures">
+        <table class="measures stacked">
           <caption>Mean scores from 0 to 5 over {count(pair.judgements)} judgements; in the reasons, the first answer is that of {pair.a}</caption>
           <thead>
             <tr>
@@ -181,9 +181,9 @@ function PairOf({ pair }: { pair: Pair }) {
             {aspects.map(([aspect, [a, b]]) => (
               <tr key={aspect}>
                 <th scope="row">{aspect}</th>
-                <td class="n">{score(a)}</td>
-                <td class="n">{score(b)}</td>
-                <td class="soft after">{pair.reasons[aspect] ?? ""}</td>
+                <td class="n" data-label={pair.a}>{score(a)}</td>
+                <td class="n" data-label={pair.b}>{score(b)}</td>
+                <td class="soft after" data-label="reason">{pair.reasons[aspect] ?? ""}</td>
               </tr>
             ))}
           </tbody>

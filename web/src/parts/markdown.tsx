@@ -52,7 +52,7 @@ function element(tag: string, token: Token, inside: ComponentChildren[], top: nu
   const start = tag === "ol" ? token.attrGet("start") : null;
   const made: VNode = h(name as "p", { key, ...(start ? { start: Number(start) } : {}) } as object, inside);
   return tag === "table" ? (
-    <div class="wide" key={key}>
+    <div class="wide" key={key} tabIndex={0} role="region" aria-label="Table">
       {made}
     </div>
   ) : (
@@ -75,7 +75,7 @@ function leaf(token: Token, cite: Props["cite"], key: number): ComponentChildren
     case "fence":
     case "code_block":
       return (
-        <pre key={key}>
+        <pre key={key} tabIndex={0}>
           <code>{token.content}</code>
         </pre>
       );

@@ -1,7 +1,7 @@
 /** A button that opens a small panel. Esc and a click elsewhere close it; the focus returns to the button. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icons";
 
 interface Props {
@@ -18,7 +18,18 @@ export function Menu({ label, name, align = "left", up = false, quiet = false, c
   const [open, set] = useState(false);
   const place = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
   const id = useId();
+  // It opens where there is more room, and scrolls within it: never below the bar or out of the window.
+  useLayoutEffect(() => {
+    const frame = panel.current?.offsetParent?.getBoundingClientRect();
+    if (!panel.current || !frame) return;
+    const bar = document.querySelector(".top")?.getBoundingClientRect().bottom ?? 0;
+    const [above, below] = [frame.top - bar, innerHeight - frame.bottom];
+    const goesUp = up && above > below;
+    panel.current.classList.toggle("up", goesUp);
+    panel.current.style.maxHeight = `${Math.min(512, Math.max(160, (goesUp ? above : below) - 14))}px`;
+  }, [open]);
   useEffect(() => {
     if (!open) return;
     const outside = (event: Event) => {
@@ -56,7 +67,7 @@ export function Menu({ label, name, align = "left", up = false, quiet = false, c
         {label} <Icon name="down" />
       </button>
       {open && (
-        <div id={id} class={`panel ${align}${up ? " up" : ""}`}>
+        <div ref={panel} id={id} class={`panel ${align}`}>
           {children(close)}
         </div>
       )}

@@ -97,9 +97,10 @@ function MoreForm({ index, options, onChange, close }: Props & { close: () => vo
         <legend>Only documents with</legend>
         <div class="row">
           <input aria-label="Field" placeholder="field" list="fields" value={field} onInput={(event) => setField(event.currentTarget.value)} />
-          <input aria-label="Value" placeholder="value, * matches anything" list="values" value={value} onInput={(event) => setValue(event.currentTarget.value)} />
+          <input aria-label="Value" placeholder="value" list="values" value={value} onInput={(event) => setValue(event.currentTarget.value)} />
           <button type="submit">add</button>
         </div>
+        <p class="soft">* in a value stands for any text.</p>
         <datalist id="fields">{[...known.keys()].map((each) => <option key={each} value={each} />)}</datalist>
         <datalist id="values">{[...(known.get(field) ?? [])].slice(0, 50).map((each) => <option key={each} value={each} />)}</datalist>
       </fieldset>

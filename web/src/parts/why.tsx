@@ -2,20 +2,55 @@
 
 import { useState } from "preact/hooks";
 import { count, documentName, kindName, nouns, score } from "../lib/format";
-import { openDocument } from "../lib/route";
+import { address, now, openDocument } from "../lib/route";
 import type { Answer, Citation, Evidence, FactPath, Json, Retrieval, Span } from "../lib/types";
 
-type Places = Map<string, Span>;
+/** What is known of the ids in a trace. */
+interface Known {
+  places: Map<string, Span>;
+  titles: Map<string, string>;
+}
 
-function places(retrieval: Retrieval): Places {
-  const found: Places = new Map();
+function placesOf(retrieval: Retrieval): Map<string, Span> {
+  const found = new Map<string, Span>();
   for (const item of retrieval.evidence) for (const span of item.spans) if (!found.has(span.chunk)) found.set(span.chunk, span);
   return found;
 }
 
-/** Ids of passages end in `:n`; those of the evidence are known with their places. */
-function Id({ id, known }: { id: string; known: Places }) {
-  const span = known.get(id);
+/** Names in traces that are short for readers of the code. */
+const WORDS: Record<string, string> = {
+  arm: "method",
+  arms: "methods",
+  bm25: "by words (BM25)",
+  chunks: "passages",
+  dense: "by meaning (vectors)",
+  "empty because": "found nothing because",
+  fused: "both rankings fused",
+  n: "number",
+};
+
+/** A name in a trace as words; of methods within methods, after the name of the method. */
+function wordsOf(name: string): string {
+  const [first, ...rest] = name.replace(/_/g, " ").split(": ").reverse();
+  return [...rest.reverse(), WORDS[first ?? ""] ?? first].join(": ");
+}
+
+const COMMUNITY = /^\d+-[0-9a-f]{16}$/;
+
+/** Titles of the reports in the evidence, by the ids of their communities. */
+function titlesOf(evidence: Pick<Evidence, "kind" | "id" | "text">[]): Map<string, string> {
+  return new Map(evidence.flatMap((item) => (item.kind === "report" && titleOf(item.text) ? [[item.id, titleOf(item.text)] as const] : [])));
+}
+
+/** The heading with which a report begins. */
+function titleOf(text: string): string {
+  return /^# (.+)/.exec(text)?.[1] ?? "";
+}
+
+/** Ids of passages end in `:n`; those of the evidence are known with their places. Communities are shown in the graph. */
+function Id({ id, known }: { id: string; known: Known }) {
+  const span = known.places.get(id);
+  if (COMMUNITY.test(id)) return <a href={address(now().index, "graph", { community: id })}>{known.titles.get(id) ?? "a community"}</a>;
   if (!span) return <span class="id">{documentName(id)}</span>;
   return (
     <button type="button" class="link id" onClick={() => openDocument(span.document, span.start, span.end)}>
@@ -25,7 +60,7 @@ function Id({ id, known }: { id: string; known: Places }) {
 }
 
 export function Why({ retrieval }: { retrieval: Retrieval }) {
-  const known = places(retrieval);
+  const known = { places: placesOf(retrieval), titles: titlesOf(retrieval.evidence) };
   return (
     <div class="why">
       <p class="soft">
@@ -36,7 +71,7 @@ export function Why({ retrieval }: { retrieval: Retrieval }) {
       <ol class="steps">
         {retrieval.trace.map((step, i) => (
           <li key={i}>
-            <h4>{step.name.replace(/[_-]/g, " ")}</h4>
+            <h4>{wordsOf(step.name)}</h4>
             <Value value={step.value} known={known} />
           </li>
         ))}
@@ -65,7 +100,7 @@ export function Why({ retrieval }: { retrieval: Retrieval }) {
 
 const FIRST = 8;
 
-function Value({ value, known, depth = 0 }: { value: Json; known: Places; depth?: number }) {
+function Value({ value, known, depth = 0 }: { value: Json; known: Known; depth?: number }) {
   const [all, show] = useState(false);
   if (Array.isArray(value)) {
     if (!value.length) return <span class="soft">none</span>;
@@ -105,7 +140,7 @@ function Value({ value, known, depth = 0 }: { value: Json; known: Places; depth?
       <dl class="values">
         {Object.entries(value).map(([key, each]) => (
           <div key={key}>
-            <dt>{key.replace(/_/g, " ")}</dt>
+            <dt>{wordsOf(key)}</dt>
             <dd>{depth < 4 ? <Value value={each} known={known} depth={depth + 1} /> : <Scalar value={JSON.stringify(each)} known={known} />}</dd>
           </div>
         ))}
@@ -115,12 +150,12 @@ function Value({ value, known, depth = 0 }: { value: Json; known: Places; depth?
   return <Scalar value={value} known={known} />;
 }
 
-function Scalar({ value, known }: { value: Json; known: Places }) {
+function Scalar({ value, known }: { value: Json; known: Known }) {
   if (typeof value === "number") return <span class="number">{Number.isInteger(value) ? count(value) : score(value)}</span>;
   if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
   if (value === null || value === "") return <span class="soft">–</span>;
   const text = String(value);
-  return known.has(text) ? <Id id={text} known={known} /> : <span class="broken">{text}</span>;
+  return known.places.has(text) || COMMUNITY.test(text) ? <Id id={text} known={known} /> : <span class="broken">{text}</span>;
 }
 
 export function EvidenceList({ retrieval, cited }: { retrieval: Retrieval; cited: Set<number> }) {
@@ -170,23 +205,25 @@ interface ItemProps {
 }
 
 function Item({ n, item, span, cited, alone = false }: ItemProps) {
+  const title = item.kind === "report" ? titleOf(item.text) : "";
+  const name = title || documentName(span && (item.kind === "chunk" || COMMUNITY.test(item.id)) ? span.document : item.id);
   return (
     <li class={cited ? "cited" : ""}>
       <div class="evidence-head">
         <span class="block-number">{n}</span>
         <span class="tag">{kindName(item.kind)}</span>
         {span ? (
-          <button type="button" class="link id" onClick={() => openDocument(span.document, span.start, span.end)}>
-            {documentName(item.kind === "chunk" ? span.document : item.id)}
+          <button type="button" class={title ? "link" : "link id"} onClick={() => openDocument(span.document, span.start, span.end)}>
+            {name}
           </button>
         ) : (
-          <span class="id">{documentName(item.id)}</span>
+          <span class={title ? "" : "id"}>{name}</span>
         )}
         {cited && <span class="tag on">cited</span>}
         {alone && <span class="tag alone">alone</span>}
         <span class="soft number">{score(item.score)}</span>
       </div>
-      <Block text={item.text} />
+      <Block text={title ? item.text.slice(title.length + 2).trimStart() : item.text} />
     </li>
   );
 }
@@ -233,7 +270,7 @@ export function Truncated({ retrieval }: { retrieval: Retrieval }) {
 }
 
 export function Paths({ answer, retrieval }: { answer: Answer; retrieval: Retrieval | null }) {
-  const known = retrieval ? places(retrieval) : new Map<string, Span>();
+  const known = retrieval ? placesOf(retrieval) : new Map<string, Span>();
   const paths = answer.paths ?? [];
   if (!paths.length) return <p class="soft">No chain of facts is known for this answer.</p>;
   return (
@@ -247,7 +284,7 @@ export function Paths({ answer, retrieval }: { answer: Answer; retrieval: Retrie
   );
 }
 
-function Chain({ path, known, citation }: { path: FactPath; known: Places; citation: Citation | undefined }) {
+function Chain({ path, known, citation }: { path: FactPath; known: Map<string, Span>; citation: Citation | undefined }) {
   const to = (chunk: string) => {
     const span = citation?.chunk === chunk ? citation : known.get(chunk);
     if (span) openDocument(span.document, span.start, span.end);

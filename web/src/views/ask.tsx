@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { path, sentence, stream } from "../lib/api";
+import { forPeople, path, sentence, stream } from "../lib/api";
 import { count, download, fileName, money, nouns, seconds, tokens } from "../lib/format";
 import { forget, keep, useTurns, type Turn } from "../lib/history";
 import { address, change, DOCUMENT, go, now } from "../lib/route";
@@ -96,7 +96,7 @@ export function Ask({ index, params }: Props) {
         else if (event.kind === "text") update({ text: state.text + (event.data as { text: string }).text });
         else if (event.kind === "citation") update({ citations: [...state.citations, event.data as Citation] });
         else if (event.kind === "error") {
-          update({ error: (event.data as { detail?: string }).detail ?? "The answer failed." });
+          update({ error: forPeople((event.data as { detail?: string }).detail ?? "The answer failed.") });
           setDraft(asked);
           return;
         } else if (event.kind === "answer") {
@@ -119,6 +119,7 @@ export function Ask({ index, params }: Props) {
     <div class={`split${document ? " open" : ""}`}>
       <div class={`ask${empty ? " empty" : ""}`}>
         <div class="thread">
+          {!empty && <h1 class="visually-hidden">Ask {index.name}</h1>}
           {empty && (
             <div class="welcome">
               <h1>Ask {index.name}</h1>
@@ -202,7 +203,7 @@ export function Ask({ index, params }: Props) {
               <HistoryMenu index={index.name} turns={turns} />
               {(thread.length > 0 || (running && !busy)) && (
                 <button type="button" class="quiet" onClick={() => { forgetFailed(index.name); setDraft(""); go(address(index.name, "ask", { m: method })); field.current?.focus(); }}>
-                  <Icon name="plus" /> new
+                  <Icon name="plus" /> <span class="word">new</span>
                 </button>
               )}
               <span class="keys soft" aria-hidden="true">
@@ -305,6 +306,7 @@ function TurnView({ turn, index, params, newest, onAgain }: TurnProps) {
       </div>
       {shown && (
         <section class="behind" aria-label={shown}>
+          <h3 class="visually-hidden">{shown}</h3>
           {shown === "why" && retrieval && <Why retrieval={retrieval} />}
           {shown === "path" && <Paths answer={answer} retrieval={retrieval} />}
           {shown === "evidence" &&
@@ -383,7 +385,7 @@ function HistoryMenu({ index, turns }: { index: string; turns: Turn[] }) {
   for (const turn of mine) threads.set(turn.thread, [...(threads.get(turn.thread) ?? []), turn]);
   const newest = [...threads.values()].sort((a, b) => (b[b.length - 1]?.at ?? 0) - (a[a.length - 1]?.at ?? 0));
   return (
-    <Menu label={<><Icon name="history" /> history</>} name="History" quiet up>
+    <Menu label={<><Icon name="history" /> <span class="word">history</span></>} name="History" quiet up>
       {(close) => (
         <div class="history">
           <ul class="choices">

@@ -223,7 +223,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
             </div>
             <p class="soft legend-line"><span class="cite alone">1</span> cited by this method only; <span class="tag alone">alone</span> evidence that no other method found</p>
             <div class="wide" tabIndex={0} role="region" aria-label="Evidence, tokens, time and cost">
-              <table class="measures">
+              <table class="measures stacked">
                 <caption>Evidence and cost of each answer</caption>
                 <thead>
                   <tr>
@@ -242,14 +242,14 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
                   {shown.map((answer) => (
                     <tr key={answer.method}>
                       <th scope="row">{answer.method}</th>
-                      <td class="n">{count(answer.evidence.length)}</td>
-                      <td class="n">{count(answer.alone && answer.evidence.length - answer.alone.length)}</td>
-                      <td class="n">{count(answer.alone?.length)}</td>
-                      <td class="n">{count(answer.citations.length)}</td>
-                      <td class="n">{count(answer.usage.calls)}</td>
-                      <td class="n">{count(tokens(answer.usage))}</td>
-                      <td class="n">{seconds(answer.usage.seconds)}</td>
-                      <td class="n">{money(answer.usage.cost)}</td>
+                      <td class="n" data-label="evidence">{count(answer.evidence.length)}</td>
+                      <td class="n" data-label="shared">{count(answer.alone && answer.evidence.length - answer.alone.length)}</td>
+                      <td class="n" data-label="alone">{count(answer.alone?.length)}</td>
+                      <td class="n" data-label="citations">{count(answer.citations.length)}</td>
+                      <td class="n" data-label="calls">{count(answer.usage.calls)}</td>
+                      <td class="n" data-label="tokens">{count(tokens(answer.usage))}</td>
+                      <td class="n" data-label="time">{seconds(answer.usage.seconds)}</td>
+                      <td class="n" data-label="cost">{money(answer.usage.cost)}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -6,7 +6,7 @@ import { change, openDocument } from "../lib/route";
 import type { DocumentRow, IndexSummary, Json } from "../lib/types";
 import { DocumentPane, spanOf } from "../parts/document";
 import { Icon } from "../parts/icons";
-import { followJobs, JobRow, useJobs } from "../parts/jobs";
+import { followJobs, isActive, JobRow, useJobs } from "../parts/jobs";
 
 interface Page {
   documents: DocumentRow[];
@@ -21,6 +21,8 @@ interface Props {
 }
 
 const LIMIT = 100;
+/** Jobs that change no document. */
+const OF_ENTITIES = new Set(["judge", "merge", "split", "rename", "undo"]);
 
 export function Documents({ index, params, onChanged }: Props) {
   const q = params.get("q") ?? "";
@@ -48,7 +50,10 @@ export function Documents({ index, params, onChanged }: Props) {
   }, [done]);
   const rows = [...(first.data?.documents ?? []), ...more];
   const document = params.get("doc");
-  const active = jobs.filter((job) => job.state === "running" || job.state === "queued" || job.state === "failed").slice(0, 5);
+  // What was seen at work stays with its outcome until the view is left: nothing below it moves, and what was not read is told.
+  const followed = useRef(new Set<string>());
+  for (const job of jobs) if (isActive(job)) followed.current.add(job.id);
+  const shownJobs = jobs.filter((job) => followed.current.has(job.id) || (job.state === "failed" && !OF_ENTITIES.has(job.kind))).slice(0, 5);
   const remove = async (row: DocumentRow, forget: boolean) => {
     setRemoving(null);
     try {
@@ -71,9 +76,9 @@ export function Documents({ index, params, onChanged }: Props) {
           </form>
         </header>
         {index.writable ? <Add index={index} onSent={followJobs} /> : <p class="soft">This index is read-only.</p>}
-        {active.length > 0 && (
+        {shownJobs.length > 0 && (
           <section aria-label="Jobs of this index" aria-live="polite">
-            {active.map((job) => <JobRow key={job.id} job={job} />)}
+            {shownJobs.map((job) => <JobRow key={job.id} job={job} />)}
           </section>
         )}
         {(problem || first.error) && <p class="problem" role="alert">{problem || first.error}</p>}
@@ -213,7 +218,7 @@ function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
     setState(adding.files === null && "url" in adding.given ? "Fetching the page …" : `Sending ${what} …`);
     try {
       await request(path("indexes", index.name, "documents"), optionsOf(body(adding)));
-      setState(`Added ${what}.`);
+      setState(`Sent ${what}.`);
       setPasting("");
       onSent();
     } catch (error) {

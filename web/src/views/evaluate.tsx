@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { path, request, sentence } from "../lib/api";
-import { clip, nouns } from "../lib/format";
+import { clip, metricName, nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { colour } from "../lib/palette";
 import { address, change, go } from "../lib/route";
@@ -18,20 +18,27 @@ interface Props {
 export function Evaluate({ index, params }: Props) {
   const studies = useLoad<{ studies: Study[] }>("/api/v1/studies");
   const evaluations = useLoad<{ evaluations: EvaluationSummary[] }>("/api/v1/evaluations");
+  // Each section stands below those before it: shown as they come, they would push one another down.
+  const loaded = (studies.data || studies.error) && (evaluations.data || evaluations.error);
   const measured = evaluations.data?.evaluations ?? [];
   const evaluation = params.get("r");
   const chosen = params.get("s");
   const study = studies.data?.studies.find((each) => each.name === chosen);
+  const missing = chosen && !study && !evaluation && (studies.data || studies.error);
   return (
     <div class="sheet">
       <header>
         <h1>{evaluation ?? study?.name ?? "Evaluate"}</h1>
-        {(study || evaluation) && <button type="button" class="link" onClick={() => change({ s: null, r: null, show: null })}>all studies and evaluations</button>}
+        {(study || evaluation || missing) && <button type="button" class="link" onClick={() => change({ s: null, r: null, show: null })}>all studies and evaluations</button>}
       </header>
       {evaluation ? (
         <RetrievalTable key={evaluation} name={evaluation} />
       ) : study ? (
         <StudyView key={study.name} study={study} />
+      ) : missing ? (
+        <p class="problem" role="alert">{studies.error || `There is no study ${chosen}.`}</p>
+      ) : !loaded ? (
+        <p class="soft late" role="status">Loading …</p>
       ) : (
         <>
           {studies.data && studies.data.studies.length > 0 ? (
@@ -73,7 +80,7 @@ export function Evaluate({ index, params }: Props) {
                   {measured.map((each) => (
                     <tr key={each.name}>
                       <th scope="row"><button type="button" class="link" onClick={() => change({ r: each.name })}>{each.name}</button></th>
-                      <td class="soft">{nouns(each.questions, "question")} · {each.methods.join(", ")} · {each.metric}</td>
+                      <td class="soft">{nouns(each.questions, "question")} · {each.methods.join(", ")} · {metricName(each.metric)}</td>
                     </tr>
                   ))}
                 </tbody>
@@ -115,7 +122,7 @@ function Methods({ index }: { index: IndexSummary }) {
         if (!mine.length) return null;
         return (
           <div class="wide" key={need} tabIndex={0} role="region" aria-label={title}>
-            <table class="methods-table">
+            <table class="methods-table stacked texts">
               <caption>{title}</caption>
               <thead>
                 <tr><th scope="col">method</th><th scope="col">calls per question</th><th scope="col">good for</th><th scope="col">weak at</th></tr>
@@ -128,7 +135,7 @@ function Methods({ index }: { index: IndexSummary }) {
                         {each.name}
                       </button>
                     </th>
-                    <td class="number" data-label="calls a question">{String(each.calls)}</td>
+                    <td class="number" data-label="calls per question">{String(each.calls)}</td>
                     <td data-label="good for"><Markdown text={each.good} /></td>
                     <td class="soft" data-label="weak at"><Markdown text={each.bad} /></td>
                   </tr>

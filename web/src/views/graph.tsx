@@ -132,8 +132,11 @@ export function Graph({ index, params }: Props) {
       </div>
     );
   }
+  // How many rows the controls take, and with them the place of the graph, depends on its levels.
+  if (!first.data && !first.error) return <p class="soft hint late" role="status">Loading the graph …</p>;
   return (
     <div class={`graph${document ? " with-document" : ""}`}>
+      <h1 class="visually-hidden">Graph of {index.name}</h1>
       <GraphCanvas
         picture={last.current ?? { key: "", nodes: [], edges: [] }}
         box={box}
@@ -145,86 +148,95 @@ export function Graph({ index, params }: Props) {
         onDouble={(id) => (id.startsWith("community ") ? change({ level: ALL, community: null }) : open(id))}
         onRatio={setRatio}
         view={view}
-      >
-        <div class="graph-tools">
-          <Finder index={index.name} onChoose={(hit: EntityHit) => {
-            if (level === ALL) change({ e: hit.id, community: null });
-            else open(hit.id);
-          }} />
-          <div class="segments" role="group" aria-label="What is shown">
-            {levels.map((each, i) => (
-              <button key={each} type="button" aria-pressed={!around && level !== ALL && shownLevel === each} onClick={() => change({ level: each, g: null, answer: null })}>
-                {levels.length === 1 ? "communities" : i === 0 ? "large" : i === levels.length - 1 ? "small" : count(i + 1)}
-              </button>
-            ))}
-            <button type="button" aria-pressed={level === ALL} onClick={() => change({ level: ALL, g: null, answer: null })}>
-              entities
-            </button>
-            {around && <button type="button" aria-pressed={true} onClick={() => change({ g: null, answer: null, e: null })}>{answerId ? "answer" : "around"}</button>}
-          </div>
-          {(around || level === ALL) && (
-            <div class="segments" role="group" aria-label="Colour by">
-              {["type", "community"].map((each) => (
-                <button key={each} type="button" aria-pressed={colourBy === each} onClick={() => change({ colour: each === "type" ? null : each }, true)}>
-                  {each}
+        tools={
+          <div class="graph-tools">
+            <Finder index={index.name} onChoose={(hit: EntityHit) => {
+              if (level === ALL) change({ e: hit.id, community: null });
+              else open(hit.id);
+            }} />
+            <div class="segments" role="group" aria-label="What is shown">
+              {levels.map((each, i) => (
+                <button
+                  key={each}
+                  type="button"
+                  aria-label={levels.length === 1 ? undefined : i === 0 ? "large communities" : i === levels.length - 1 ? "small communities" : `communities, level ${i + 1} of ${levels.length}`}
+                  aria-pressed={!around && level !== ALL && shownLevel === each}
+                  onClick={() => change({ level: each, g: null, answer: null })}
+                >
+                  {levels.length === 1 ? "communities" : i === 0 ? "large" : i === levels.length - 1 ? "small" : count(i + 1)}
                 </button>
               ))}
+              <button type="button" aria-pressed={level === ALL} onClick={() => change({ level: ALL, g: null, answer: null })}>
+                entities
+              </button>
+              {around && <button type="button" aria-pressed={true} onClick={() => change({ g: null, answer: null, e: null })}>{answerId ? "answer" : "around"}</button>}
             </div>
-          )}
-          <Menu label="save" name="Save the picture">
-            {(close) => (
-              <ul class="choices">
-                {(["png", "svg"] as const).map((kind) => (
-                  <li key={kind}>
-                    <button
-                      type="button"
-                      onClick={async () => {
-                        const made = await view.current?.[kind](legend());
-                        if (made) download(fileName(`${index.name} graph`, kind), made);
-                        close();
-                      }}
-                    >
-                      {kind.toUpperCase()}
-                    </button>
-                  </li>
+            {(around || level === ALL) && (
+              <div class="segments" role="group" aria-label="Colour by">
+                {["type", "community"].map((each) => (
+                  <button key={each} type="button" aria-pressed={colourBy === each} onClick={() => change({ colour: each === "type" ? null : each }, true)}>
+                    {each}
+                  </button>
                 ))}
-              </ul>
+              </div>
             )}
-          </Menu>
-        </div>
-        <div class="graph-legend">
-          {busy ? (
-            <span role="status">Loading the graph …</span>
-          ) : (
-            <>
-              <span class="soft number">
-                {nouns(last.current?.nodes.length ?? 0, around || level === ALL ? "entity" : "community", around || level === ALL ? "entities" : "communities")},{" "}
-                {nouns(last.current?.edges.length ?? 0, "edge")}
-                {last.current?.left ? ` (the strongest; ${count(last.current.left)} weaker ones are not drawn)` : ""}
-              </span>
-              {(around || level === ALL) && (
-                <ul class="legend" aria-label="Legend: choose what is shown">
-                  {groups.map(([name, color, n]) => (
-                    <li key={name}>
+            <Menu label="save" name="Save the picture">
+              {(close) => (
+                <ul class="choices">
+                  {(["png", "svg"] as const).map((kind) => (
+                    <li key={kind}>
                       <button
                         type="button"
-                        aria-pressed={!hidden.has(name)}
-                        onClick={() => {
-                          const next = new Set(hidden);
-                          if (!next.delete(name)) next.add(name);
-                          setHidden(next);
+                        onClick={async () => {
+                          const made = await view.current?.[kind](legend());
+                          if (made) download(fileName(`${index.name} graph`, kind), made);
+                          close();
                         }}
                       >
-                        <Swatch color={color} /> {titleOf(name)} <span class="soft number">{count(n)}</span>
+                        {kind.toUpperCase()}
                       </button>
                     </li>
                   ))}
                 </ul>
               )}
-            </>
-          )}
-        </div>
-      </GraphCanvas>
+            </Menu>
+          </div>
+        }
+        legend={
+          <div class="graph-legend">
+            {busy ? (
+              <span role="status">Loading the graph …</span>
+            ) : (
+              <>
+                <span class="soft number">
+                  {nouns(last.current?.nodes.length ?? 0, around || level === ALL ? "entity" : "community", around || level === ALL ? "entities" : "communities")},{" "}
+                  {nouns(last.current?.edges.length ?? 0, "edge")}
+                  {last.current?.left ? ` (the strongest; ${count(last.current.left)} weaker ones are not drawn)` : ""}
+                </span>
+                {(around || level === ALL) && (
+                  <ul class="legend" aria-label="Legend: choose what is shown">
+                    {groups.map(([name, color, n]) => (
+                      <li key={name}>
+                        <button
+                          type="button"
+                          aria-pressed={!hidden.has(name)}
+                          onClick={() => {
+                            const next = new Set(hidden);
+                            if (!next.delete(name)) next.add(name);
+                            setHidden(next);
+                          }}
+                        >
+                          <Swatch color={color} /> {titleOf(name)} <span class="soft number">{count(n)}</span>
+                        </button>
+                      </li>
+                    ))}
+                  </ul>
+                )}
+              </>
+            )}
+          </div>
+        }
+      />
       <section class="side" aria-label="Details">
         {(problem || first.error || entities.error) && <p class="problem" role="alert">{problem || first.error || entities.error}</p>}
         {focus.length >= 2 && focus[0] && focus[1] ? (

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { path } from "../lib/api";
-import { count, money, nouns } from "../lib/format";
+import { count, metricName, money, nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 
 export interface EvaluationSummary {
@@ -84,6 +84,8 @@ export function RetrievalTable({ name }: { name: string }) {
 }
 
 interface Column {
+  /** What is sorted by. */
+  key: string;
   title: string;
   value: (row: Measured) => number | string | null;
   cell: (row: Measured) => string;
@@ -92,18 +94,19 @@ interface Column {
 
 function columns(table: Evaluation): Column[] {
   const metrics = [table.metric, ...table.metrics.filter((each) => each !== table.metric)].map((metric) => ({
-    title: metric,
+    key: metric,
+    title: metricName(metric),
     value: (row: Measured) => row.metrics[metric]?.mean ?? null,
     cell: (row: Measured) => (row.metrics[metric] ? three(row.metrics[metric].mean) : "–"),
     interval: (row: Measured) => (row.metrics[metric] ? bounds(three(row.metrics[metric].low), three(row.metrics[metric].high)) : ""),
   }));
   return [
-    { title: "method", value: (row) => row.name, cell: (row) => row.name },
-    { title: "questions", value: (row) => row.n, cell: (row) => count(row.n) },
+    { key: "method", title: "method", value: (row) => row.name, cell: (row) => row.name },
+    { key: "questions", title: "questions", value: (row) => row.n, cell: (row) => count(row.n) },
     ...metrics,
-    { title: "ms", value: (row) => row.ms_per_question, cell: (row) => (row.ms_per_question === null ? "–" : row.ms_per_question.toFixed(0)) },
-    { title: "tokens", value: (row) => row.tokens_per_question, cell: (row) => (row.tokens_per_question === null ? "–" : count(Math.round(row.tokens_per_question))) },
-    { title: "cost", value: (row) => row.cost_per_question, cell: (row) => money(row.cost_per_question) },
+    { key: "ms", title: "ms", value: (row) => row.ms_per_question, cell: (row) => (row.ms_per_question === null ? "–" : row.ms_per_question.toFixed(0)) },
+    { key: "tokens", title: "tokens", value: (row) => row.tokens_per_question, cell: (row) => (row.tokens_per_question === null ? "–" : count(Math.round(row.tokens_per_question))) },
+    { key: "cost", title: "cost", value: (row) => row.cost_per_question, cell: (row) => money(row.cost_per_question) },
   ];
 }
 
@@ -111,20 +114,31 @@ function Methods({ table }: { table: Evaluation }) {
   const all = columns(table);
   const [by, setBy] = useState(table.metric);
   const [up, setUp] = useState(false);
-  const key = all.find((each) => each.title === by) ?? all[0]!;
+  const column = all.find((each) => each.key === by) ?? all[0]!;
   const rows = [...table.methods].sort((a, b) => {
-    const [x, y] = [key.value(a), key.value(b)];
+    const [x, y] = [column.value(a), column.value(b)];
     if (x === null || y === null) return Number(x === null) - Number(y === null);
     const order = typeof x === "string" ? x.localeCompare(String(y)) : x - Number(y);
     return up ? order : -order;
   });
-  const sort = (title: string) => {
-    setUp(title === by ? !up : title === "method");
-    setBy(title);
+  const sort = (key: string) => {
+    setUp(key === by ? !up : key === "method");
+    setBy(key);
   };
+  // A phone has room for one metric: the one that is sorted by.
+  const narrow = column.interval ? column.key : table.metric;
   return (
     <div class="wide" tabIndex={0} role="region" aria-label="Methods by metrics">
-      <table>
+      <p class="sort-by">
+        <label>
+          Sort by{" "}
+          <select value={by} onChange={(event) => sort(event.currentTarget.value)}>
+            {all.map((each) => <option key={each.key} value={each.key}>{each.title}</option>)}
+          </select>
+        </label>
+        <button type="button" aria-label={up ? "ascending; reverse the order" : "descending; reverse the order"} onClick={() => setUp(!up)}>{up ? "↑" : "↓"}</button>
+      </p>
+      <table class="stacked">
         <caption>
           {nouns(table.questions.asked, "question")} asked, of {count(table.questions.total)}; means with 95% intervals; ms, tokens
           and cost are per question.
@@ -132,10 +146,10 @@ function Methods({ table }: { table: Evaluation }) {
         <thead>
           <tr>
             {all.map((each, i) => (
-              <th key={each.title} scope="col" class={i ? "n" : ""} aria-sort={each.title === by ? (up ? "ascending" : "descending") : undefined}>
-                <button type="button" class="link" onClick={() => sort(each.title)}>
+              <th key={each.key} scope="col" class={i ? "n" : ""} aria-sort={each.key === by ? (up ? "ascending" : "descending") : undefined}>
+                <button type="button" class="link" onClick={() => sort(each.key)}>
                   {each.title}
-                  <span aria-hidden="true">{each.title === by ? (up ? " ↑" : " ↓") : ""}</span>
+                  <span aria-hidden="true">{each.key === by ? (up ? " ↑" : " ↓") : ""}</span>
                 </button>
               </th>
             ))}
@@ -146,8 +160,8 @@ function Methods({ table }: { table: Evaluation }) {
             <tr key={row.name}>
               <th scope="row">{row.name}</th>
               {all.slice(1).map((each) => (
-                <td key={each.title} class="n">
-                  {each.cell(row)} {each.interval && <span class="soft">{each.interval(row)}</span>}
+                <td key={each.key} class={`n${each.interval && each.key !== narrow ? " other" : ""}`} data-label={each.title}>
+                  {each.cell(row)} {each.interval && <span class="soft interval">{each.interval(row)}</span>}
                 </td>
               ))}
             </tr>
@@ -161,9 +175,9 @@ function Methods({ table }: { table: Evaluation }) {
 function Differences({ table }: { table: Evaluation }) {
   return (
     <section>
-      <h2>Paired differences in {table.metric}</h2>
+      <h2>Paired differences in {metricName(table.metric)}</h2>
       <div class="wide" tabIndex={0} role="region" aria-label="Paired differences">
-        <table>
+        <table class="stacked">
           <caption>Question by question; intervals and p are corrected for all pairs.</caption>
           <thead>
             <tr>
@@ -175,10 +189,10 @@ function Differences({ table }: { table: Evaluation }) {
             {table.differences.map((each) => (
               <tr key={`${each.better} ${each.worse}`}>
                 <th scope="row" class="pair-name">{each.better} − {each.worse}</th>
-                <td class="n">{signed(each.difference)} <span class="soft">{bounds(signed(each.low), signed(each.high))}</span></td>
-                <td class="n">{each.p_holm < 0.001 ? "< 0.001" : three(each.p_holm)}</td>
-                <td class="n">{each.wins}, {each.ties}, {each.losses}</td>
-                <td>{each.decision === "better" ? `${each.better} is better` : each.decision}</td>
+                <td class="n" data-label="difference">{signed(each.difference)} <span class="soft interval">{bounds(signed(each.low), signed(each.high))}</span></td>
+                <td class="n" data-label="p">{each.p_holm < 0.001 ? "< 0.001" : three(each.p_holm)}</td>
+                <td class="n" data-label="wins, ties, losses">{each.wins}, {each.ties}, {each.losses}</td>
+                <td data-label="result">{each.decision === "better" ? `${each.better} is better` : each.decision}</td>
               </tr>
             ))}
           </tbody>

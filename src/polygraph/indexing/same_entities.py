@@ -366,10 +366,17 @@ def _distinct(texts: Iterable[str], most: int) -> tuple[str, ...]:
 
 
 def _first_rows(features: Table, entity: Array, wanted: Sequence[int]) -> dict[int, list[int]]:
-    """Return the first row of each entity in each of its first documents, twice as many as descriptions are shown."""
-    found: dict[int, dict[int, int]] = {n: {} for n in wanted}
+    """Return the first row of each entity in each of its first documents, twice as many as descriptions are shown.
+
+    After these come the first rows of its further names there: what a text says of `Mr. Pell` is not said of `L. G.`.
+    """
+    firsts: dict[int, dict[int, int]] = {n: {} for n in wanted}
+    further: dict[int, dict[int, int]] = {n: {} for n in wanted}
     for row in np.flatnonzero(np.isin(entity, wanted)).tolist():
-        by_document = found[int(entity[row])]
+        n, document = int(entity[row]), int(np.searchsorted(features.offsets, row, side="right")) - 1
+        by_document = firsts[n]
         if len(by_document) < 2 * MAX_DESCRIPTIONS:
-            by_document.setdefault(int(np.searchsorted(features.offsets, row, side="right")) - 1, row)
-    return {n: list(rows.values()) for n, rows in found.items()}
+            by_document.setdefault(document, row)
+        if document in by_document and len(further[n]) < MAX_NAMES:
+            further[n].setdefault(int(features["written"][row]), row)
+    return {n: list(dict.fromkeys((*firsts[n].values(), *further[n].values()))) for n in wanted}

@@ -12,6 +12,7 @@ import numpy as np
 from polygraph.arrays import Array, Table
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.constraints import parse_key
+from polygraph.extract.resolution.names.acronyms import is_initials
 from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
 from polygraph.extract.resolution.suggestions.name_lists import LISTED
 from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
@@ -141,9 +142,10 @@ def apply_answers(
 def _better_named(pair: PairDecision) -> str:
     """Return the entity that keeps its id as in `Merger`, or nothing if that with more mentions does.
 
-    Of two that a rule presumes one, it is that with the longer name; a general noun never keeps its id beside a name.
+    Of two that a rule presumes one, it is that with the longer name; a general noun or initials never keep their id
+    beside a name.
     """
-    is_general = [is_general_noun(name) for name in pair.names]
+    is_general = [is_general_noun(name) or is_initials(name) for name in pair.names]
     n_characters = [len(name) for name in pair.names]
     if is_general[0] != is_general[1]:
         return pair.entities[is_general[0]]

@@ -284,9 +284,10 @@ def test_answers_merge_into_the_entity_with_more_mentions_and_never_across_a_pai
     ]
 
 
-def test_a_general_noun_does_not_keep_its_id_beside_a_name_however_often_it_is_mentioned():
-    before = resolved(["company", "quill"], [0, 0, 0, 1], [pair("company", "quill")])
-    assert apply_answers(before, {("company", "quill"): True}).ids == ["quill"]
+@pytest.mark.parametrize("lesser", ["company", "e.q"])
+def test_a_general_noun_or_initials_do_not_keep_their_id_beside_a_name_however_often_mentioned(lesser):
+    before = resolved([lesser, "quill"], [0, 0, 0, 1], [pair(lesser, "quill")])
+    assert apply_answers(before, {(lesser, "quill"): True}).ids == ["quill"]
 
 
 def test_presumed_pairs_are_one_unless_the_model_objects():

@@ -125,7 +125,7 @@ def test_names_that_the_model_takes_for_one_are_one_entity_also_without_the_mode
 def test_every_name_of_one_document_is_shown_with_what_is_said_of_it(tmp_path, write_files):
     papers = PAPERS | {"b.txt": "J. Vane, whom the lodgers knew as Pell, had built a tower in Ostrava."}
     said = {
-        "J. Vane": "person | J. Vane was known under another name.\nrelation | J. Vane | Pell | also called | names | 5 | So.",
+        "J. Vane": "person | Had another name.\nrelation | J. Vane | Pell | also called | names | 5 | So.",
         "Pell": "person | Built a tower in Ostrava.",
     }
     prompts = []

@@ -171,8 +171,8 @@ class Merger:
     ) -> bool:
         """Merge two clusters unless something conflicts, and return whether they are one.
 
-        The larger keeps its base name, unless that is a general noun (``bishop``) or consists of initials (``E. L.``) and
-        the other one is a name.
+        The larger keeps its base name, unless that is a general noun (``bishop``) or consists of initials (``E. L.``)
+        and the other one is a name.
         """
         compared = self.clusters[a].first_row, self.clusters[b].first_row
         a, b = self.root(a), self.root(b)

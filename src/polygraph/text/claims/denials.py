@@ -49,9 +49,9 @@ _AUXILIARY_WORDS = """
     était sont ont a y en le fue fueron es son ha han hay se el los las ser worden werden wird wurde wurden
     sein longer further
 """
-_WORD_OR_NUMBER = re.compile(rf"{WORD.pattern}|\d+")
 _AUXILIARIES = frozenset(_AUXILIARY_WORDS.split())
 """Words between a negation and what it denies."""
+_WORD_OR_NUMBER = re.compile(rf"{WORD.pattern}|\d+")
 _RESERVED = re.compile(
     r"\b(?:but|only|if|whether|unless|until|sondern|wenn|ob|mais|si|pero|sino|ma|se|no doubt|not (?:yet|always)|"
     r"(?<=, )not)\b|\?",

@@ -12,6 +12,7 @@ import numpy as np
 from polygraph.arrays import Array, Table
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.constraints import parse_key
+from polygraph.extract.resolution.names.acronyms import is_initials
 from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
 from polygraph.extract.resolution.suggestions.name_lists import LISTED
 from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
@@ -141,9 +142,10 @@ def apply_answers(
 def _better_named(pair: PairDecision) -> str:
     """Return the entity that keeps its id as in `Merger`, or nothing if that with more mentions does.
 
-    Of two that a rule presumes one, it is that with the longer name; a general noun never keeps its id beside a name.
+    Of two that a rule presumes one, it is that with the longer name; a general noun or initials never keep their id
+    beside a name.
     """
-    is_general = [is_general_noun(name) for name in pair.names]
+    is_general = [is_general_noun(name) or is_initials(name) for name in pair.names]
     n_characters = [len(name) for name in pair.names]
     if is_general[0] != is_general[1]:
         return pair.entities[is_general[0]]
@@ -366,10 +368,17 @@ def _distinct(texts: Iterable[str], most: int) -> tuple[str, ...]:
 
 
 def _first_rows(features: Table, entity: Array, wanted: Sequence[int]) -> dict[int, list[int]]:
-    """Return the first row of each entity in each of its first documents, twice as many as descriptions are shown."""
-    found: dict[int, dict[int, int]] = {n: {} for n in wanted}
+    """Return the first row of each entity in each of its first documents, twice as many as descriptions are shown.
+
+    After these come the first rows of its further names there: what a text says of `Mr. Pell` is not said of `L. G.`.
+    """
+    firsts: dict[int, dict[int, int]] = {n: {} for n in wanted}
+    further: dict[int, dict[int, int]] = {n: {} for n in wanted}
     for row in np.flatnonzero(np.isin(entity, wanted)).tolist():
-        by_document = found[int(entity[row])]
+        n, document = int(entity[row]), int(np.searchsorted(features.offsets, row, side="right")) - 1
+        by_document = firsts[n]
         if len(by_document) < 2 * MAX_DESCRIPTIONS:
-            by_document.setdefault(int(np.searchsorted(features.offsets, row, side="right")) - 1, row)
-    return {n: list(rows.values()) for n, rows in found.items()}
+            by_document.setdefault(document, row)
+        if document in by_document and len(further[n]) < MAX_NAMES:
+            further[n].setdefault(int(features["written"][row]), row)
+    return {n: list(dict.fromkeys((*firsts[n].values(), *further[n].values()))) for n in wanted}

@@ -31,10 +31,18 @@ _WEEKDAY = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:the|this|dated?)\b", re.IGNORECASE
 )
 _DATED = re.compile(
-    r"(?:date(?: of (?:issue|publication|signature|the meeting))?|(?:last )?updated|dated|issued|published|released|"
-    r"signed)(?: on)?:?\s+",
+    r"(?:date|(?:last )?updated|dated|issued|published|released|signed)(?: on)?:?\s+", re.IGNORECASE
+)
+_DATE_LABEL = re.compile(
+    r"(?:date of (?:the )?(?:hearing|interview|issue|letter|meeting|publication|report|session|signature|visit)|"
+    rf"{'|'.join(name for name, field in _HEADERS.items() if field == 'date')})[*_]*:[*_]*\s+",
     re.IGNORECASE,
 )
+"""What names the date of a whole document, whatever stands behind the day: the time, the room."""
+_WRITTEN_DAY = re.compile(
+    r"\d{1,2}([./-])\d{1,2}\1\d{4}\b|\d{1,2}\.? (?:de )?[^\W\d_]{3,12}\.? (?:de )?\d{4}\b"
+)
+"""A day in numbers, whichever of them is the month, or with a month in any language."""
 _FIRST_SENTENCE = re.compile(r"[.;,|(]\s+(?=[^\W\d])")
 _SIGNED = re.compile(r"signed(?: on)?:? (.{6,40})", re.IGNORECASE)
 _LAST_CHARACTERS = 1_000
@@ -112,9 +120,10 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     r"""Return the day that a document is dated with: on a line of its own near its beginning, or in its file's name.
 
     Such a line holds a whole date and otherwise a day of the week at most, or it begins with words that date the whole
-    document: ``Released 12 February 2025.``, ``Date of signature:``. The line ``Signed on`` may also stand at the end.
-    A day above one entry of several, as in a journal, does not date the document. A file's name has to begin with the
-    date in ISO format.
+    document: ``Released 12 February 2025.``; or with a label: ``Date of signature:``, ``Datum:``, behind which the time
+    of day may follow. The line ``Signed on`` may also stand at the end. A day above one entry of several, as in a
+    journal, does not date the document, nor does a label that stands before several days, as in a thread of mails. A
+    file's name has to begin with the date in ISO format.
 
     Args:
         text: of the document.
@@ -127,6 +136,8 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     ({'date': '1890-01-19'}, {})
     >>> date_of("# Pump 4.2\n\nReleased 12 February 2025. Maintainer: P. Oke.", "notes.md")
     {'date': '12 February 2025'}
+    >>> date_of("# Board\n\nDatum: 14. März 2019, 9 bis 12 Uhr\nOrt: Kiel", "a.md")
+    {'date': '14. März 2019'}
     >>> date_of("# Log\n\n## 3 May 1881\n\nFog.\n\n## 4 May 1881, Wick\n\nRain.", "log.md")
     {}
     """
@@ -135,6 +146,10 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
         if line in rows:
             continue
         short = line.strip().strip(_MARKS)
+        if (label := _DATE_LABEL.match(short)) and (written := _day_at_beginning(short[label.end() :])):
+            if _is_thread(text, label[0], written):
+                break
+            return {"date": written}
         if label := _DATED.match(short):
             short = _FIRST_SENTENCE.split(short[label.end() :], maxsplit=1)[0]
         day = _day_alone(short)
@@ -150,6 +165,29 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     if name and _is_day(*map(int, name.groups())):
         return {"date": name[0]}
     return {}
+
+
+def _day_at_beginning(text: str) -> str:
+    """Return the day with which a text begins, as written; a day of the week may stand before it."""
+    for found, start, end in located_dates(text[:_MAX_DATE_LINE]):
+        if found.first == found.last:
+            return text[start:end] if _is_weekday(text[:start]) else ""
+    written = _WRITTEN_DAY.search(text[:_MAX_DATE_LINE])
+    return written[0] if written and _is_weekday(text[: written.start()]) else ""
+
+
+def _is_weekday(text: str) -> bool:
+    """Tell whether a text can be a day of the week in any language: it is one word at most."""
+    return len(text.split()) <= 1 and not any(map(str.isdigit, text))
+
+
+def _is_thread(text: str, label: str, day: str) -> bool:
+    """Tell whether another line with the same label names another day, as below each mail of a thread."""
+    for line in text[:_JOURNAL_CHARACTERS].split("\n"):
+        short = line.strip().strip(_MARKS)
+        if short.startswith(label) and _day_at_beginning(short[len(label) :]) not in ("", day):
+            return True
+    return False
 
 
 def _day_alone(line: str) -> Date | None:

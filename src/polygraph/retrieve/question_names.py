@@ -9,6 +9,7 @@ from polygraph.text.words import STOP_WORDS
 
 _NAME_WORDS = 6
 _WORD = re.compile(r"\w[\w'’.&/-]*")
+_POSSESSIVE = re.compile(r"['’]s$")
 
 
 def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]]:
@@ -46,7 +47,7 @@ def other_names_in_question(question: str, index: Snapshot) -> dict[str, str]:
     """
     rows_of: dict[str, set[int]] = {}
     for text, row in entities_in_question(question, index):
-        rows_of.setdefault(text, set()).add(row)
+        rows_of.setdefault(_POSSESSIVE.sub("", text), set()).add(row)
     named = {row: text for text, rows in reversed(rows_of.items()) if len(rows) == 1 for row in rows}
     ids, shown = index.ids_by_row(list(named)), index.names_by_row(list(named))
     return {

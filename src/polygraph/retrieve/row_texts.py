@@ -272,7 +272,8 @@ def _predicates_beside(said: str, predicates: Sequence[str], source: str, target
 
     A predicate of a model is a phrase ("ordered painted white"), which reads badly beside the sentence that it is from.
     A word counts as said in any of its forms. A predicate without content words, such as "is", and one with
-    "not" where nothing is denied add something.
+    "not" where nothing is denied add something. Unless the first sentence names both, none is left out: of whom a
+    sentence such as "She took over in 2011." is said, only the predicates tell.
 
     >>> said = "Mara Quill had the Skerry Light painted white, as ordered."
     >>> _predicates_beside(said, ["ordered painted white", "owns"], "Mara Quill", "Skerry Light")
@@ -283,7 +284,11 @@ def _predicates_beside(said: str, predicates: Sequence[str], source: str, target
     names = content_stem_set(source) | content_stem_set(target)
     if len(shared_stems(names, said)) < len(names):
         return predicates
-    return [predicate for predicate in predicates if _adds(predicate.removeprefix("<-"), said)]
+    adding = [predicate for predicate in predicates if _adds(predicate.removeprefix("<-"), said)]
+    if len(adding) == len(predicates):
+        return predicates
+    _, end = next(iter(sentence_spans(said)), (0, len(said)))
+    return adding if len(shared_stems(names, said[:end])) == len(names) else predicates
 
 
 def _adds(predicate: str, said: str) -> bool:

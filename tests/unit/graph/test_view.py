@@ -176,6 +176,29 @@ def test_what_a_model_says_of_two_names_of_one_entity_describes_it():
     assert [d.text for d in merge([rows], ids, ORDER).entities[0].descriptions] == ["Makes cars."]
 
 
+@pytest.mark.parametrize(
+    ("said", "is_shown"),
+    [
+        ("The firm is called Brunn & Sons.", False),
+        ("Brunn & Sons stands for the Brunn AG.", False),
+        ("The firm was called Brunn & Sons until 1962.", True),
+        ("The firm is not called Brunn & Sons.", True),
+    ],
+)
+def test_a_statement_that_only_repeats_two_names_of_one_entity_is_left_out(said, is_shown):
+    rows = Extraction(
+        window="a@0",
+        entities=(
+            entity("Brunn AG", "a:0", description="Firm that makes cars."),
+            entity("Brunn & Sons", "a:0", description="Name of the firm in town."),
+        ),
+        relations=(relation("Brunn AG", "Brunn & Sons", "a:0", predicate="also called", description=said),),
+    )
+    ids = names(rows, **{"Brunn AG": "brunn ag", "Brunn & Sons": "brunn ag"})
+    (firm,) = merge([rows], ids, ORDER, by_model=True).entities
+    assert (said in [d.text for d in firm.descriptions]) == is_shown
+
+
 def test_descriptions_are_distinct_and_in_the_order_of_the_documents():
     late = Extraction(window="c@0", entities=(entity("X", "c:0", description="said twice"),))
     early = Extraction(

@@ -122,6 +122,33 @@ def test_names_that_the_model_takes_for_one_are_one_entity_also_without_the_mode
         assert ids(copy) == {"j vane"}
 
 
+def test_every_name_of_one_document_is_shown_with_what_is_said_of_it(tmp_path, write_files):
+    papers = PAPERS | {"b.txt": "J. Vane, whom the lodgers knew as Pell, had built a tower in Ostrava."}
+    said = {
+        "J. Vane": "person | Had another name.\nrelation | J. Vane | Pell | also called | names | 5 | So.",
+        "Pell": "person | Built a tower in Ostrava.",
+    }
+    prompts = []
+
+    def reply(request):
+        text = request.messages[-1].content
+        known = ENTITIES | said
+        return "\n".join(
+            [*(f"entity | {name} | {rest}" for name, rest in known.items() if name in text), "END"]
+        )
+
+    def same(request):
+        prompts.append(request.messages[-1].content)
+        return '{"same": [1], "different": []}'
+
+    chat = ScriptedChat(replies={"extract": reply, "same": same})
+    with opened(tmp_path / "index", chat, same_pairs=5) as index:
+        index.add(write_files(tmp_path / "papers", papers), methods=["hipporag"])
+    (prompt,) = prompts
+    assert "- Also written: Pell" in prompt
+    assert "- Built a tower in Ostrava." in prompt
+
+
 def test_names_that_the_model_keeps_apart_are_not_asked_about_again(tmp_path, write_files):
     model = Answers('{"same": [], "different": [1]}')
     with opened(tmp_path / "index", model.chat, same_pairs=5) as index:
@@ -257,9 +284,10 @@ def test_answers_merge_into_the_entity_with_more_mentions_and_never_across_a_pai
     ]
 
 
-def test_a_general_noun_does_not_keep_its_id_beside_a_name_however_often_it_is_mentioned():
-    before = resolved(["company", "quill"], [0, 0, 0, 1], [pair("company", "quill")])
-    assert apply_answers(before, {("company", "quill"): True}).ids == ["quill"]
+@pytest.mark.parametrize("lesser", ["company", "e.q"])
+def test_a_general_noun_or_initials_do_not_keep_their_id_beside_a_name_however_often_mentioned(lesser):
+    before = resolved([lesser, "quill"], [0, 0, 0, 1], [pair(lesser, "quill")])
+    assert apply_answers(before, {(lesser, "quill"): True}).ids == ["quill"]
 
 
 def test_presumed_pairs_are_one_unless_the_model_objects():

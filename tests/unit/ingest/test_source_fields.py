@@ -67,6 +67,32 @@ def test_a_line_that_says_when_a_document_was_signed_or_released_dates_it(
 
 
 @pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("# Board\n\nDate: 14 March 2019, 09:30 to 12:10\nPlace: Hall 2\n\nAgreed.", "14 March 2019"),
+        ("# Board\n\n**Date:** Thursday, 14 March 2019 at 9 a.m.\n\nAgreed.", "14 March 2019"),
+        ("# Board\n\nDate: 16/05/2019\nPlace: Hall 2\n\nAgreed.", "16/05/2019"),
+        ("# Rat\n\nDatum: Dienstag, 14. März 2019, 18 Uhr\n\nBeschlossen.", "14. März 2019"),
+        ("# Failure\n\nPrepared by: R. Oke\nDate of report: 30 April 2019\n\nIt broke.", "30 April 2019"),
+    ],
+)
+def test_a_label_dates_a_text_whatever_stands_behind_the_day(tmp_path: Path, text: str, date: str) -> None:
+    assert fields_of(read_one(tmp_path, "a.md", text)) == {"date": date}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Thread\n\nDate: 3 May 1881, 9:00\n\nFog.\n\nDate: 4 May 1881, 7:00\n\nRain.",
+        "# Skipper\n\nDate of birth: 3 May 1881\n\nBorn at Wick.",
+        "# Launch\n\nDate: to be fixed after 3 May 1881\n\nNot yet.",
+    ],
+)
+def test_a_label_of_several_days_or_of_something_else_dates_no_text(tmp_path: Path, text: str) -> None:
+    assert fields_of(read_one(tmp_path, "a.md", text)) == {}
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "It was lost on 14 November 1881.",

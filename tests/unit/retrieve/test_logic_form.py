@@ -144,6 +144,26 @@ def test_with_both_ends_known_paths_of_two_hops_connect_them(index):
     assert facts(index, "Ada", "owns", "Gale") == []
 
 
+def test_without_a_path_a_model_reads_what_is_stated_of_either_end(index):
+    ends = look("x", "Ada", "married", "Gale")
+    whole = replace(PAPER, whole_facts=True)
+    found = run(index, ends, chat=scripted_chat(), how=whole)["x"]
+    assert ids(found.facts)[0] == "ada | married | cyra"
+    assert "no path joins the two" not in found.problem
+    # Without a model, everything that is found is the answer.
+    assert run(index, ends, how=whole)["x"].problem == "no path joins the two"
+
+
+def test_for_a_phrase_that_is_no_name_statements_near_the_question_are_read_too(index):
+    # The nearest name is Cyra's; what the question asks for is said of others.
+    step = look("x", object_="lent cyra gale")
+    read = {}
+    for chat in (None, scripted_chat()):
+        read[chat is None] = run(index, step, chat=chat, how=replace(PAPER, whole_facts=True))["x"]
+    assert "fern | lent | gale" not in ids(read[True].facts)
+    assert {"fern | lent | gale", "hugo | lent | gale"} <= {*ids(read[False].facts)}
+
+
 def test_with_a_predicate_alone_all_triples_of_the_nearest_predicate_are_found(index):
     assert ids(facts(index, predicate="lent")) == ["fern | lent | gale", "hugo | lent | gale"]
     assert facts(index, predicate="sold") == []

@@ -51,6 +51,9 @@ def test_only_what_adds_to_the_name_that_is_shown_is_another_name(index):
     assert other_names_in_question(QUESTION, index) == {"arthur kell": "Patient 03-11"}
     assert other_names_in_question("Where did Kell sail, and Arthur Kell?", index) == {}
     assert other_names_in_question("Who is Lind?", index) == {}
+    assert other_names_in_question("What is Patient 03-11's drink?", index) == {
+        "arthur kell": "Patient 03-11"
+    }
 
 
 def test_a_question_is_compared_with_the_graph_in_its_names(index):

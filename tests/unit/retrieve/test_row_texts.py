@@ -285,6 +285,16 @@ def test_a_predicate_that_adds_no_word_to_what_is_said_is_left_out():
     assert line == f"Honora Vane owes money to Papa. {said} (1887-05-03)"
 
 
+def test_predicates_stay_where_only_a_later_statement_names_both():
+    told = ("He led the yard for ten years.", "Papa sold the yard to Honora Vane.")
+    relation = Relation(
+        id="honora vane | papa", source="honora vane", target="papa", predicates=("<-sold yard to",), keywords=(),
+        descriptions=tuple(Description(said, f"a{n}:0") for n, said in enumerate(told)), weight=1.0, chunks=(),
+    )  # fmt: skip
+    line = RowTexts(Names()).relation(relation)
+    assert line == f"Papa sold yard to Honora Vane. {' '.join(told)}"
+
+
 def test_a_predicate_that_denies_is_left_out_only_where_what_is_said_denies_too():
     def line(said):
         relation = Relation(

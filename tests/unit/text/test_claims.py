@@ -81,6 +81,18 @@ def test_a_negation_of_something_else_in_the_sentence_denies_nothing():
     )
 
 
+def test_a_number_behind_a_negation_is_what_it_denies():
+    shown = "The pumps were handed over on 8 March and not on 4 March, as the delivery note says."
+    assert contradiction("The pumps were handed over on 8 March", shown) == ""
+    assert contradiction("The pumps were handed over on 8 March, not on 4 March", shown) == ""
+    assert contradiction("The pumps were handed over on 4 March", shown) == "a negation"
+
+
+def test_what_a_text_asks_is_not_affirmed():
+    shown = "Are you related to the Brandts at the Mill? There is a Brandt at the Mill, but that is another family."
+    assert contradiction("The Brandt at the Mill is not related", shown) == ""
+
+
 def test_each_text_that_a_claim_cites_may_support_a_part_of_it():
     shown = ("The Alder Mill was built by Thora Lindqvist.", "It ran from 3 March.", "It closed on 14 April.")
     assert contradiction("Lindqvist built the Alder Mill, which ran for 42 days", *shown) == ""

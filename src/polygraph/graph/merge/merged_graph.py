@@ -26,6 +26,7 @@ from polygraph.memory import trim_heap
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.text.normalize import normalize_name
 from polygraph.text.statements import RELATED_TO
+from polygraph.text.words import content_stem_set
 
 MAX_DESCRIPTIONS = 50
 """Most descriptions kept for one entity or relation."""
@@ -41,6 +42,11 @@ LOST_REASONS = (SELF_LOOP, "a name is no entity", "no chunk is known")
 """Why an extraction row is in no relation."""
 _KEYWORD_LISTS = 4_096
 """Lists of keywords that are kept: some recur in many relations."""
+_SAYING_NAME = content_stem_set(
+    "abbreviated abbreviation also called calls formerly known name named names same stands used "
+    "abkürzung auch früher genannt heißt hieß kurz name steht"
+)
+_DENIALS = frozenset(["not", "no", "never", "nicht", "kein", "keine", "nie"])
 _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
 
@@ -293,7 +299,12 @@ class MergedGraph:
                     name=name,
                     type=type_,
                     aliases=tuple(sorted([spelling for _, spelling in spelt if spelling != name])),
-                    descriptions=tuple([self._with_other_name(d, s, name, type_) for d, s in said]),
+                    descriptions=tuple(
+                        [
+                            self._with_other_name(d, s, name, type_)
+                            for d, s in _without_bare_names(said, [text for _, text in spelt])
+                        ]
+                    ),
                     chunks=chunks,
                     degree=degree,
                 )
@@ -481,6 +492,36 @@ def _shown_spelling(
     if is_person and shared[first] < len({*wanted}) and is_vague:
         return next((text for text in ordered if shared[text] == len({*wanted})), first)
     return first
+
+
+def _without_bare_names(
+    said: Sequence[tuple[Description, int]], names: Sequence[str]
+) -> Sequence[tuple[Description, int]]:
+    """Leave out what is said of two names of an entity that only says that they are its names.
+
+    A model that is asked for both names and a relation between them says so twice: ``Name of the captain in the
+    village`` and ``The captain is called the Admiral.`` One that denies, or with a word that neither a name nor another
+    description of its chunk has, stays.
+
+    Args:
+        said: descriptions with the numbers of the spellings that they are of, -1 where of two names.
+        names: all spellings of the entity.
+    """
+    if len(said) == 1 or all(spelling >= 0 for _, spelling in said):
+        return said
+    known: dict[str, set[str]] = {}
+    for description, spelling in said:
+        if spelling >= 0:
+            known.setdefault(description.chunk, set()).update(content_stem_set(description.text))
+    of_names = _SAYING_NAME.union(*map(content_stem_set, names))
+    kept = [
+        (description, spelling)
+        for description, spelling in said
+        if spelling >= 0
+        or not content_stem_set(description.text) <= of_names | known.get(description.chunk, set())
+        or not _DENIALS.isdisjoint(description.text.casefold().split())
+    ]
+    return kept or said[:1]
 
 
 def _adds_a_name(other: str, name: str, *, is_person: bool) -> bool:

@@ -51,6 +51,7 @@ _AUXILIARY_WORDS = """
 """
 _AUXILIARIES = frozenset(_AUXILIARY_WORDS.split())
 """Words between a negation and what it denies."""
+_WORD_OR_NUMBER = re.compile(rf"{WORD.pattern}|\d+")
 _RESERVED = re.compile(
     r"\b(?:but|only|if|whether|unless|until|sondern|wenn|ob|mais|si|pero|sino|ma|se|no doubt|not (?:yet|always)|"
     r"(?<=, )not)\b|\?",
@@ -154,6 +155,7 @@ def reversed_clause(claim: str, shown: Sequence[str]) -> str:
             (clause, stems(clause))
             for text in shown
             for n in _with_most(parts, text)
+            if not _asks(sentences(text)[n])
             for clause, in_clause in _clauses(sentences(text)[n])
             if _has_most(parts, in_clause)
         ]
@@ -308,7 +310,7 @@ def _denied_and_affirmed(sentence: str, negation: re.Pattern[str]) -> tuple[froz
 
 
 def _denies_what_is_affirmed(claim: str, shown: Sequence[str], language: str) -> bool:
-    """Return whether a word that a claim denies stands only in sentences like it that negate nothing."""
+    """Return whether a word that a claim denies stands only in sentences like it that negate and ask nothing."""
     negation = _negation_in(language)
     for part in _CLAUSE.split(claim):
         wanted = stems(part)
@@ -327,7 +329,7 @@ def _denies_what_is_affirmed(claim: str, shown: Sequence[str], language: str) ->
             (part, there)
             for text in shown
             for n in folded_parts(text).having(after[:-1])
-            if after in (there := stems(part := sentence_parts(text)[n]))
+            if after in (there := stems(part := sentence_parts(text)[n])) and not _asks(part)
         ]
         if with_it and all(
             len(wanted & there) >= _MIN_SHARED_BESIDE * len(wanted)
@@ -345,16 +347,22 @@ def _implicit(text: str) -> frozenset[str]:
     return frozenset(stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text))
 
 
+def _asks(sentence: str) -> bool:
+    """Return whether a sentence is a question, which affirms nothing and denies nothing."""
+    return sentence.rstrip(' \t\n"”’)»').endswith(("?", "？"))
+
+
 def _ordered(text: str) -> list[str]:
     return [plain(word) for word in content_stems(text)]
 
 
 def _denied_word(text: str, start: int) -> tuple[str, int]:
-    """Return the stem of the word that a negation denies, which ends before `start`, with the end of that word.
+    """Return the stem of the word or the number that a negation denies, which ends before `start`, with its end.
 
-    It is the first word of its clause that is no auxiliary; empty if that says nothing about the content.
+    It is the first word of its clause that is no auxiliary; empty if that says nothing about the content. "On 8 March
+    and not on 4 March" denies the fourth.
     """
-    for match in WORD.finditer(text, start):
+    for match in _WORD_OR_NUMBER.finditer(text, start):
         if re.search(r"[,;:.!?(]", text[start : match.start()]):
             break
         if match.group().casefold() in _AUXILIARIES:

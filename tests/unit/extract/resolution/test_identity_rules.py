@@ -90,14 +90,25 @@ def test_a_predicate_that_equates_merges_across_documents(predicate):
     assert {(m.rule, m.evidence) for m in found.merges} == {("equated by text", predicate)}
 
 
-def test_a_general_noun_is_never_the_base_name_beside_a_name():
+@pytest.mark.parametrize("date", ["1991", "December 2020", "1 July 1956"])
+@pytest.mark.parametrize("predicate", ["renamed in", "was renamed", "umbenannt in", "is called since"])
+def test_a_date_without_a_type_is_no_other_name(predicate, date):
+    found = resolved(
+        [("a", "Brunn AG", "organization", "Maker of pumps."), ("a", date, "", "")],
+        ("a", "Brunn AG", predicate, date),
+    )
+    assert not same(found, ("a", "Brunn AG"), ("a", date))
+
+
+@pytest.mark.parametrize("lesser", ["the Bishop", "L. F."])
+def test_a_general_noun_or_initials_are_never_the_base_name_beside_a_name(lesser):
     found = resolved(
         [
             ("a", "Farrugia", "person", "Steward."),
-            ("a", "the Bishop", "person", "Name of Farrugia on board."),
-            ("b", "the Bishop", "person", "Name of Farrugia on board."),
+            ("a", lesser, "person", "Name of Farrugia on board."),
+            ("b", lesser, "person", "Name of Farrugia on board."),
         ],
-        ("a", "Farrugia", "also called", "the Bishop"),
+        ("a", "Farrugia", "also called", lesser),
     )
     assert set(found.entity_of.values()) == {"farrugia"}
 

@@ -301,3 +301,23 @@ def test_given_names_tell_only_people_apart():
         ("b", "AC Marvale", "sports team", "Club that sold the striker Reis."),
     )
     assert decisions(*rows)[1] == {frozenset({"athletic club marvale", "ac marvale"}): "undecided"}
+
+
+def test_a_surname_with_as_much_in_common_with_two_people_is_not_given_to_the_lesser_known():
+    both = (("board", "Chidi Okafor", "person", "Member."), ("board", "Thomas Okafor", "person", "Member."))
+    context = tuple(
+        (d, name, "object", "Pump.") for d in ("board", "pump") for name in ("NX-40", "Basin East")
+    )
+    more = tuple((f"mail{n}", *row) for n in range(4) for row in (both[1][1:], context[0][1:]))
+    found, pairs = decisions(*both, *context, *more, ("pump", "Mr. Okafor", "person", "Wants one pump."))
+    (okafor,) = entities(found, "Mr. Okafor")
+    assert okafor not in entities(found, "Chidi Okafor", "Thomas Okafor")
+    assert {names for names, decision in pairs.items() if "okafor" in names and decision == "undecided"} == {
+        frozenset({"okafor", "chidi okafor"}), frozenset({"okafor", "thomas okafor"})
+    }  # fmt: skip
+
+
+def test_an_initial_is_that_of_a_first_name_and_not_of_a_middle_one():
+    listed = [("board", f"{name} Okafor", "person", "Member of the board.") for name in ("C.", "T. C.")]
+    found, _ = decisions(*listed)
+    assert len(entities(found, "C. Okafor", "T. C. Okafor")) == 2

@@ -14,6 +14,7 @@ from polygraph.extract.resolution.clusters.evidence_weights import weigh_evidenc
 from polygraph.extract.resolution.evidence.attributes import IN_CONTEXT
 from polygraph.extract.resolution.evidence.statements import EQUATES, LISTED
 from polygraph.extract.resolution.mentions.mention_table import MentionTable
+from polygraph.extract.resolution.names.acronyms import is_initials
 from polygraph.extract.resolution.names.given_name_conflict import given_names_conflict
 from polygraph.extract.resolution.records import Decision, Rule
 from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
@@ -170,7 +171,8 @@ class Merger:
     ) -> bool:
         """Merge two clusters unless something conflicts, and return whether they are one.
 
-        The larger keeps its base name, unless that is a general noun (``bishop``) and the other one is a name.
+        The larger keeps its base name, unless that is a general noun (``bishop``) or consists of initials (``E. L.``)
+        and the other one is a name.
         """
         compared = self.clusters[a].first_row, self.clusters[b].first_row
         a, b = self.root(a), self.root(b)
@@ -183,7 +185,7 @@ class Merger:
         larger, smaller = sorted(
             (a, b),
             key=lambda n: (
-                is_general_noun(self.clusters[n].base),
+                is_general_noun(self.clusters[n].base) or is_initials(self.clusters[n].base),
                 -self.clusters[n].size,
                 self.clusters[n].base,
                 n,
@@ -296,13 +298,16 @@ class Merger:
             self._windows_of[n] = (size, found)
         return found
 
-    def evidence(self, a: int, b: int, *, listed: bool | None = None) -> tuple[float, str]:
+    def evidence(
+        self, a: int, b: int, *, listed: bool | None = None, size: int | None = None
+    ) -> tuple[float, str]:
         """Return the amount of evidence that two clusters are one entity, 0 for none, and a text that names it.
 
         Args:
             a: a cluster.
             b: another one.
             listed: whether they are `side_by_side`, if that is known.
+            size: mentions by which what they share is discounted; by default those of the larger.
         """
         a, b = self.root(a), self.root(b)
         left, right = self.clusters[a], self.clusters[b]
@@ -316,7 +321,7 @@ class Merger:
             rare=[bases[number] for number in names if not is_common[number]],
             common=[bases[number] for number in names if is_common[number]],
             listed=listed,
-            size=max(left.size, right.size),
+            size=size or max(left.size, right.size),
         )
 
     def given_names_conflict(self, a: int, b: int) -> bool:

@@ -25,6 +25,7 @@ from polygraph.extract.resolution.records import Mention, NameRelation, Rule
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.vocabulary.regions import place_in_english
 from polygraph.text.normalize import fold, normalize_name
+from polygraph.text.quantities import located_dates
 from polygraph.text.words import ascii_splitter
 
 EQUATES, APART, MAYBE, LISTED = "equates", "apart", "maybe", "listed"
@@ -221,10 +222,16 @@ def _may_give_other_name(text: str) -> bool:
 
 def _may_be_one(a: WindowName, b: WindowName) -> bool:
     """Return whether two names may be equated: of things of one kind, and no dates."""
-    types = {a.mention.type, b.mention.type}
+    # A model writes ``renamed in | 1991`` without a record for the year.
+    types = {name.mention.type or ("date" if _is_date(name.mention.name) else "") for name in (a, b)}
     if types & _NEVER_EQUATED and len(types) > 1:
         return False
     return not kinds_conflict(kind_of_type(a.mention.type), kind_of_type(b.mention.type))
+
+
+def _is_date(name: str) -> bool:
+    """Return whether a name is nothing but a date."""
+    return any(end - start == len(name.strip()) for _, start, end in located_dates(name.strip()[:_MAX_TEXT]))
 
 
 def _are_names(*names: WindowName) -> bool:

@@ -87,7 +87,8 @@ def _may_be_short_for(short: str, long: str) -> bool:
     if a == b or len(" ".join(a)) > len(" ".join(b)) + 3 or a[-1] != b[-1]:
         return False
     if 1 < len(a) < len(b) and b[-len(a) :] == a:
-        return a[0] not in MEN | WOMEN and not _EPITHETS.intersection(b[: -len(a)])
+        # ``C. Okafor`` is not ``T. C. Okafor``: an initial that stands first is that of a first name.
+        return len(a[0]) > 1 and a[0] not in MEN | WOMEN and not _EPITHETS.intersection(b[: -len(a)])
     given, full = a[:-1], b[:-1]
     if len(given) > len(full) or (
         len(given) == len(full) and not any(_is_shorter(x, y) for x, y in zip(given, full, strict=True))

@@ -288,13 +288,22 @@ def _merge_nearest(merger: Merger, choice: _Choice, rule: Rule, *, is_few: bool)
         return merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
     if best >= choice.least and (merger.are_presumed_one([m for _, _, m in ranked]) or best > ranked[1][0]):
         merge = merger.presume if _is_of_unknown_gender(merger, n, first) else merger.merge
-        if merge(n, first, rule, 0.7, text):
+        if not (merger.asks and _has_equal(merger, n, ranked)) and merge(n, first, rule, 0.7, text):
             return True
     for _, _, m in ranked[:3]:
         merger.leave_undecided(
             n, m, rule, "several of this name" if len(ranked) > 1 else "too little in common"
         )
     return False
+
+
+def _has_equal(merger: Merger, n: int, ranked: Sequence[tuple[float, str, int]]) -> bool:
+    """Return whether a cluster has as much in common with another candidate as with the first.
+
+    The first may be ahead only because less is said of it: what is shared with a larger cluster counts less.
+    """
+    first, *others = (merger.evidence(n, m, size=1)[0] for _, _, m in ranked)
+    return any(other >= first for other in others)
 
 
 def _merge_with_most(merger: Merger, left: list[int], sizes: Mapping[int, int], long: int) -> list[int]:

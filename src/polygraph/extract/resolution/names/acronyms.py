@@ -21,6 +21,16 @@ def is_acronym(written: str) -> bool:
     return 1 < len(letters) <= 8 and letters.isalnum() and letters.isupper() and letters[0].isalpha()
 
 
+def is_initials(base: str) -> bool:
+    """Return whether a base name consists of single letters.
+
+    >>> [is_initials(base) for base in ("e.l", "j r", "e l quill", "nasa", "x")]
+    [True, True, False, False, False]
+    """
+    letters = base.replace(".", " ").split()
+    return len(letters) > 1 and all(len(letter) == 1 and letter.isalpha() for letter in letters)
+
+
 def initials(words: Sequence[str]) -> frozenset[str]:
     """Return the initials of a name, with and without its short words; empty for one word.
 

@@ -3,6 +3,10 @@
 Wang et al. (2025), arXiv:2503.06474; the three cases are those of the published code. Both ends known: triples on paths
 of one or two hops. One end known: its triples, in both directions. Only a predicate known: the triples with the nearest
 predicate. Triples whose predicate is far from the requested one are then dropped.
+
+Ours: where a model reads what is found, and no path joins both ends or an end is a phrase that is no name in the graph
+(`conflict of interest`), the triples nearest to the question count too. The code ends the step without a path, and
+links a phrase to the entity with the nearest name, whatever that is.
 """
 
 from collections.abc import Sequence
@@ -98,6 +102,7 @@ def search_facts(
     options: MatchingOptions,
     *,
     type_wanted: str = "",
+    is_phrase: bool = False,
 ) -> list[Fact]:
     """Find the triples that fit a step, best first.
 
@@ -110,24 +115,27 @@ def search_facts(
         models: in use.
         options: thresholds and limits.
         type_wanted: entity type of the unknown end; empty for any.
+        is_phrase: whether an end was linked to the entity with the nearest name.
 
     Returns:
         At most ``options.facts`` triples; ties by row. Triples of one path stay together.
     """
     scorer = _FactScorer(question, predicate, index, models, options)
+    known = tuple(dict.fromkeys((*subjects, *objects)))
+    may_widen = options.whole_facts and models.chat is not None
     if subjects and objects:
-        return scorer.read(_on_paths(subjects, objects, scorer)[: options.facts])
-    if subjects or objects:
-        known = tuple(subjects or objects)
-        names = index.names_by_row(known)
-        stated = f"stated of {', '.join(names[n] for n in known)}"
-        found = scorer.score(index.triple_rows_at(known), stated)
-    else:
-        found = _by_predicate(predicate, scorer)
+        found = _on_paths(subjects, objects, scorer)
+        if found and may_widen and is_phrase:
+            found = _with_others(found, _near_question(scorer))
+        if found or not may_widen:
+            return scorer.read(found[: options.facts])
+    found = _stated_of(known, scorer) if known else _by_predicate(predicate, scorer)
+    if may_widen and (is_phrase or (subjects and objects)):
+        found = _with_others(found, _near_question(scorer))
     if not found and options.whole_facts:
         # The entity has no triples: fall back to those near the predicate or the question.
         found = _by_predicate(predicate, scorer)
-    found = scorer.select(_weigh_types(found, set(subjects or objects), type_wanted, index))
+    found = scorer.select(_weigh_types(found, set(known), type_wanted, index))
     most = max(options.facts, options.rerank if models.reranker is not None else 0)
     facts = scorer.read(found[:most])
     return _rerank(question, facts, index, models, options.rerank)[: options.facts]
@@ -232,6 +240,24 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScor
             for fact in step:
                 found.setdefault(fact.n, fact._replace(why=f"on the path {names}; {fact.similarity}"))
     return list(found.values())
+
+
+def _stated_of(known: Sequence[int], scorer: _FactScorer) -> list[_ScoredTriple]:
+    """Rank the triples of some entities."""
+    names = scorer.index.names_by_row(known)
+    return scorer.score(scorer.index.triple_rows_at(known), f"stated of {', '.join(names[n] for n in known)}")
+
+
+def _near_question(scorer: _FactScorer) -> list[_ScoredTriple]:
+    """Rank the triples that are nearest to the question."""
+    hits = scorer.index.search_facts(scorer.question_vector, scorer.options.facts)
+    return scorer.score(sorted(hit.n for hit in hits), "near the question")
+
+
+def _with_others(found: Sequence[_ScoredTriple], others: Sequence[_ScoredTriple]) -> list[_ScoredTriple]:
+    """Return triples followed by others, each once."""
+    kept = {f.n for f in found}
+    return [*found, *(f for f in others if f.n not in kept)]
 
 
 def _by_predicate(predicate: str, scorer: _FactScorer) -> list[_ScoredTriple]:

@@ -74,7 +74,8 @@ class StepRetrieval:
         subjects, objects = _rows_of(subject), _rows_of(object_)
         if (step.subject or step.object) and not subjects and not objects:
             return StepResult(step=step, linked=linked, problem=problem or "an earlier step found nothing")
-        facts = self._facts(step, question, subjects, objects)
+        is_phrase = any(item.score < 1.0 for item in linked)
+        facts = self._facts(step, question, subjects, objects, is_phrase=is_phrase)
         if not facts:
             reason = "no path joins the two" if subjects and objects else "no statement fits"
             return StepResult(step=step, linked=linked, problem=problem or reason)
@@ -123,7 +124,13 @@ class StepRetrieval:
     # --- triples and passages -----------------------------------------------------------------------
 
     def _facts(
-        self, step: PlanStep, question: str, subjects: Sequence[int], objects: Sequence[int]
+        self,
+        step: PlanStep,
+        question: str,
+        subjects: Sequence[int],
+        objects: Sequence[int],
+        *,
+        is_phrase: bool,
     ) -> list[Fact]:
         """Search the triples that fit a step and fulfil its condition."""
         facts = search_facts(
@@ -135,6 +142,7 @@ class StepRetrieval:
             self._models,
             self._options,
             type_wanted=step.object_type if subjects else step.subject_type,
+            is_phrase=is_phrase,
         )
         wanted = operators.condition(self._results.substitute(step.where)) if step.where else None
         if wanted is None:

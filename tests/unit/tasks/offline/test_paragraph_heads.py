@@ -113,6 +113,20 @@ def test_a_short_answer_is_quoted_without_its_mark():
     assert chosen("What is the lowest age?", FAQ).sentences[0].text == "Seven. It was eight once."
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("F. Scott Orme wrote the book in 1925.", "F. Scott Orme wrote the book in 1925."),
+        ("**Who founded the museum?**\n\nA. Lind founded it in 1890.", "A. Lind founded it in 1890."),
+        ("Q. Who founded it?\nA. Ada Lind. R. Orme gave the land.", "R. Orme gave the land."),
+        ("Q. Who founded it?\nA. Ada Lind gave the land.", "Ada Lind gave the land."),
+        ("Who founded it?\nA: Ada Lind gave it.\n\nWhere is it?\nIn Leith.", "Ada Lind gave it."),
+    ],
+)
+def test_an_initial_is_no_mark_of_a_question_or_an_answer(text, sentence):
+    assert sentence in [c.quoted.text for c in candidate_sentences(passages(text))]
+
+
 @pytest.mark.parametrize("question", ["What is an ebbmark?", "What does Ebbmark mean?", "Define ebbmark"])
 def test_a_term_is_explained_by_all_that_stands_below_it(question):
     assert (

@@ -4,9 +4,11 @@ import re
 
 import pytest
 
+from polygraph.records import Chunk
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.paragraph_heads import paragraph_heads
-from polygraph.tasks.offline.sentences import candidate_sentences
+from polygraph.tasks.offline.quoting import with_paragraph
+from polygraph.tasks.offline.sentences import Passage, candidate_sentences
 from polygraph.testing import hashed_models
 from polygraph.text.sentences import sentence_spans
 from tests.unit.tasks.offline.test_answer import Judge, models, passages
@@ -159,3 +161,24 @@ def test_the_cross_encoder_reads_the_heading_of_a_paragraph():
     contexts = [c.context for c in candidate_sentences(passages(GLOSSARY))]
     assert "Paper 1. Lampman. Whoever trims the wick. Paid by the week." in contexts
     assert hashed_models().reranker is None
+
+
+def test_a_sentence_of_a_chunk_that_overlaps_another_is_quoted_from_its_own():
+    text = "Q. Where can I park?\nA. Behind the hall. There are nine places for cars.\nThe gate is green."
+    parts = {"d:0": (text.index("nine"), len(text)), "d:1": (0, len(text) - 4)}
+    both = [
+        Passage(
+            chunk=Chunk(
+                id=id, document="d", ordinal=n, start=start, end=end, text=text[start:end], n_tokens=9
+            ),
+            title="Paper",
+            evidence=n,
+        )
+        for n, (id, (start, end)) in enumerate(parts.items())
+    ]
+    found = [c.quoted for c in candidate_sentences(both)]
+    for sentence in with_paragraph(found, candidate_sentences(both), both, frozenset(["park"])):
+        start, end = parts[sentence.span.chunk]
+        assert both[sentence.evidence].chunk.id == sentence.span.chunk
+        assert start <= sentence.span.start < sentence.span.end <= end
+        assert sentence.text == " ".join(text[sentence.span.start : sentence.span.end].split())

@@ -264,9 +264,10 @@ def _whole_words(wanted: str, text: str) -> list[tuple[int, int]]:
 
 _PLAIN_NAME = re.compile(r"\w+(?: \w+)*", re.ASCII)
 _CODE = re.compile(
-    r"\b(?<![-/.])(?:[A-Z]+\d\w*|(?:[A-Z]+|[A-Z]*\d+[A-Z]*)(?:[-/.](?:[A-Z]+|[A-Z]*\d+[A-Z]*))+)\b(?![-/]\w)"
+    r"\b(?<![-/.])(?:[A-Z]+\d\w*|(?:[A-Z]+|[A-Z]*\d+[A-Z]*)(?:[-/.](?:[A-Z]+|[A-Z]*\d+[A-Z]*))+)\b(?![-/.]\w)"
 )
 """Capitals followed by digits, or several parts of capitals and digits."""
+_YEARS = re.compile(r"[12]\d{3}[-/][12]\d{3}")
 _DIGIT = re.compile(r"\d")
 _LONG_SPACE = re.compile(r"\s(?:(?<=[^\S ])\s*|\s+)")
 """White space other than one space; a pattern that begins with one character is looked for much faster."""
@@ -321,14 +322,15 @@ def _fold(word: str) -> str:
 def _code(name: str) -> str:
     """Return the last part of a name without white space that tells it apart by digits; empty if there is none.
 
-    A number alone is none: it may be a year or an amount.
+    A number alone is none: it may be a year or an amount. Nor are two years, between which somebody lived.
 
-    >>> [_code(name) for name in ("Participant 07-004", "Report BR-2022-0088 (final)", "Tank T34")]
-    ['07-004', 'BR-2022-0088', 'T34']
-    >>> [_code(name) for name in ("Games of 1972", "2nd Battalion", "19th-century School", "Louis XIV")]
+    >>> [_code(name) for name in ("Participant 07-004", "Report BR-2022-0088 (final)", "Tank T34", "Part A1.B2")]
+    ['07-004', 'BR-2022-0088', 'T34', 'A1.B2']
+    >>> [_code(name) for name in ("Games of 1972", "2nd Battalion", "19th-century School", "Ada Lind (1840-1902)")]
     ['', '', '', '']
     """
-    return next((part[0] for part in reversed(list(_CODE.finditer(name))) if _DIGIT.search(part[0])), "")
+    parts = [part[0] for part in _CODE.finditer(name)]
+    return next((part for part in reversed(parts) if _DIGIT.search(part) and not _YEARS.fullmatch(part)), "")
 
 
 def _gap(text: str) -> str:

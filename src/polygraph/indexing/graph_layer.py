@@ -29,7 +29,7 @@ from polygraph.indexing.suggested_pairs import suggest_from_lists
 from polygraph.memory import collector_paused, trim_heap
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.graph_arrays import GraphArrays
-from polygraph.store.layers import GRAPH_FILE
+from polygraph.store.layers import GRAPH_FILE, UNASKED_KEY
 from polygraph.store.protocol import Store
 from polygraph.text.normalize import normalize_name
 
@@ -132,6 +132,7 @@ def _write_graph(
             ((*p.entities, *p.names, p.decision, p.rule, p.score, p.evidence) for p in resolved.pairs),
             _lost(task, documents, merged),
         )
+        store.set_meta(UNASKED_KEY, "1" if task.is_unasked else None)
         write_folder(task.folder, save, sealed=True)
     return graph.n
 

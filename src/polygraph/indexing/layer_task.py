@@ -43,6 +43,8 @@ class LayerTask:
     """Whether windows that are pending are read."""
     after_reading: Callable[[], object] = lambda: None
     """Called by the layer of the graph when all windows are read."""
+    is_unasked: bool = False
+    """Whether a chat model would have been asked about names, and there is none; set by the build function."""
     notes: list[str] = field(default_factory=list)
     """What is weaker in the layer than it could be; added by the build function."""
 

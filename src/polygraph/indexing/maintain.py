@@ -31,6 +31,7 @@ from polygraph.store.layers import (
     DEPENDENCIES,
     NAME_VECTOR_LAYERS,
     REVISION_KEY,
+    UNASKED_KEY,
     complete_layers,
     up_to_date,
 )
@@ -158,7 +159,7 @@ class IndexWriter:
         return report
 
     def refresh(self) -> BuildReport:
-        """Have the model write what was deleted when documents were removed.
+        """Have the model write what was deleted when documents were removed, and decide what it was not asked then.
 
         Raises:
             BadInput: if a model is needed and none is configured.
@@ -170,6 +171,8 @@ class IndexWriter:
             rebuild.add("descriptions")
         if not is_local(self.models.name_embedder):
             rebuild |= NAME_VECTOR_LAYERS
+        if self.store.meta(UNASKED_KEY):
+            rebuild.add("graph")
         return self._rebuild(manifest, rebuild)
 
     def retry(self) -> BuildReport:

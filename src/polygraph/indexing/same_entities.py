@@ -271,6 +271,7 @@ def _ask(
     """Ask about pairs, several in one call; pairs without a usable answer are left out."""
     chat, calls = task.models.chat, task.models.calls
     if chat is None or not pairs:
+        task.is_unasked |= bool(pairs)
         return {}
     groups = [pairs[at : at + PAIRS_PER_CALL] for at in range(0, len(pairs), PAIRS_PER_CALL)]
     n_failed: list[int] = []

@@ -112,6 +112,7 @@ def _ask(task: LayerTask, lists: Mapping[str, Sequence[NameInList]], who: str) -
     """Ask about lists, each in one call; those without a usable answer are left out."""
     chat, calls = task.models.chat, task.models.calls
     if chat is None or not lists:
+        task.is_unasked |= bool(lists)
         return {}
     failed: list[str] = []
 

@@ -43,8 +43,11 @@ def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]
 def other_names_in_question(question: str, index: Snapshot) -> dict[str, str]:
     """Return what a question calls the entities that the graph shows under another name, by id.
 
-    Part of the name that is shown, and a name of several entities, are none.
+    Part of the name that is shown, and a name of several entities, are none. A filter hides all of them: it is not
+    known which documents they come from.
     """
+    if index.scope:
+        return {}
     rows_of: dict[str, set[int]] = {}
     for text, row in entities_in_question(question, index):
         rows_of.setdefault(_POSSESSIVE.sub("", text), set()).add(row)

@@ -75,6 +75,9 @@ FILE_LAYERS = frozenset({"lexical", "names", *EDGE_LAYERS, *CHUNK_VECTOR_LAYERS,
 REVISION_KEY = "revision"
 """Key of the number of times that windows were read again; absent before the first time."""
 
+UNASKED_KEY = "unasked"
+"""Key of a mark that the graph lacks answers about names that its model would give; absent if it has them all."""
+
 GRAPH_FILE = "adjacency.csr"
 """Name of the file of edges in the folder of a layer of `EDGE_LAYERS`."""
 

@@ -163,7 +163,7 @@ def shared_stems(wanted: Collection[str], text: str) -> set[str]:
     folded = text.casefold()
     found = set[str]()
     for stem in wanted:
-        root = _beginning(stem)
+        root = root_of(stem)
         at = folded.find(root)
         while at >= 0:
             if _begins_word(folded, at) and _content_stem(_WORD.match(folded, at)[0]) == stem:  # type: ignore[index]
@@ -273,7 +273,7 @@ class StemCounts:
         for stem, bit in self._bits.items():
             if not bit & wanted:
                 continue
-            root = _beginning(stem)
+            root = root_of(stem)
             at = joined.find(root)
             while at >= 0:
                 after = at + 1
@@ -287,8 +287,12 @@ class StemCounts:
         return bits
 
 
-def _beginning(stem: str) -> str:
-    """Return what all words of a stem begin with. Looking for it in a text is much faster than stemming the text."""
+def root_of(stem: str) -> str:
+    """Return what all words of a stem begin with. Looking for it in a text is much faster than stemming the text.
+
+    >>> root_of("hire"), root_of("parti"), root_of("die")
+    ('hir', 'part', 'd')
+    """
     # All but the last letter: hir-ing, parti-es. "dying", "lying" and the like have the stems "die" and "lie".
     return (stem[:-2] if stem.endswith("ie") else stem[:-1]) or stem
 

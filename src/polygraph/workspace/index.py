@@ -343,7 +343,7 @@ class Index:
             return writer.remove(documents, forget=forget)
 
     def refresh(self, *, progress: Progress = no_progress, wait_s: float = 0.0) -> BuildReport:
-        """Have the model rewrite the texts that removals have withdrawn, and nothing else.
+        """Have the model rewrite the texts that removals have withdrawn, and decide about names left undecided since.
 
         Args:
             progress: called after each item of each stage.

@@ -78,6 +78,11 @@ def test_a_name_with_a_code_falls_back_to_the_code_and_never_to_the_word_of_its_
     assert found("Participant 09-001", window) == []
 
 
+def test_a_code_is_located_whole_and_the_years_of_a_life_are_none():
+    assert found("Part A1.B2", window_of("The lamp A1.C3 stands beside the A1.")) == []
+    assert found("Ada Lind (1840-1902)", window_of("Here Ada Lind is buried.")) == ["Lind"]
+
+
 def test_names_in_scripts_without_spaces_are_found_inside_runs():
     assert found("灯塔", window_of("港口的灯塔建于一八七一年。")) == ["灯塔"]
     assert found("ท่าเรือ", window_of("ประภาคารที่ท่าเรือเก่า")) == ["ท่าเรือ"]

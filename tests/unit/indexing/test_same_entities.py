@@ -149,6 +149,27 @@ def test_every_name_of_one_document_is_shown_with_what_is_said_of_it(tmp_path, w
     assert "- Built a tower in Ostrava." in prompt
 
 
+def test_refresh_asks_about_names_of_which_a_removal_changed_what_is_shown(tmp_path, write_files):
+    model = Answers('{"same": [1], "different": []}')
+    more = {"0.txt": "Jane Vane and J. Vane came to the feast.", **PAPERS}
+    folder = write_files(tmp_path / "papers", more)
+    with opened(tmp_path / "index", model.chat, same_pairs=5) as index:
+        index.add(folder, methods=["hipporag"])
+        assert (len(ids(index)), len(model.prompts)) == (1, 1)
+        index.remove("0.txt")
+        assert (len(ids(index)), len(model.prompts)) == (2, 1)
+        index.refresh()
+        assert (len(ids(index)), len(model.prompts)) == (1, 2)
+        assert index.refresh().built == {}
+        index.export(tmp_path / "refreshed")
+    (folder / "0.txt").unlink()
+    with opened(tmp_path / "clean", model.chat, same_pairs=5) as clean:
+        clean.add(folder, methods=["hipporag"])
+        clean.export(tmp_path / "new")
+    for file in sorted((tmp_path / "new").iterdir()):
+        assert (tmp_path / "refreshed" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
 def test_names_that_the_model_keeps_apart_are_not_asked_about_again(tmp_path, write_files):
     model = Answers('{"same": [], "different": [1]}')
     with opened(tmp_path / "index", model.chat, same_pairs=5) as index:

@@ -1,6 +1,7 @@
 """Rows of the graph as a model reads them."""
 
 from dataclasses import replace
+from types import MappingProxyType
 
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.retrieve.row_texts import RowTexts, fact_statements
@@ -18,6 +19,8 @@ NAMES = {
 
 class Names:
     """An index of which names and dates are read."""
+
+    scope = MappingProxyType({})
 
     def entity_names(self, ids):
         return {id: NAMES[id] for id in ids}

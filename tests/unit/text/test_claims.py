@@ -69,6 +69,12 @@ def test_a_changed_name_number_unit_or_negation_speaks_against_a_claim(claim, re
     assert contradiction(claim, SHOWN) == reason
 
 
+@pytest.mark.parametrize(("said", "written"), [("died", "dying"), ("lied", "lying"), ("tied it", "tying it")])
+def test_what_contradicts_a_claim_is_found_in_any_form_of_its_words(said, written):
+    for one, other in ((said, written), (written, said)):
+        assert contradiction(f"He {one} in 1871.", f"He was {other} in 1817.") == "the number 1871"
+
+
 def test_a_negation_of_something_else_in_the_sentence_denies_nothing():
     shown = (
         "It is possible that Altman and Brockman, who stepped down as chairman, then resigned, wanted to make a bold "

@@ -9,8 +9,9 @@ from polygraph.text.lists import ITEM
 
 QUESTION_MARK = re.compile(r"(?:Q|Question|F|Frage)(?:\s?\d{1,3})?[.:)]\s+")
 """Before a question in a list of them, an interview or a hearing."""
-ANSWER_MARK = re.compile(r"(?:A|Answer|Antwort|R|Réponse)(?:\s?\d{1,3})?[.:)]\s+")
-"""Before its answer; elsewhere it may be an initial."""
+_ANSWER_MARK = re.compile(r"(?:A|Answer|Antwort|R|Réponse)(?:\s?\d{1,3})?[.:)]\s+")
+"""Before its answer."""
+_INITIAL = re.compile(r"[A-Z]\.\s")
 _BOLD = re.compile(r"(?:\*\*|__)(?P<head>[^*_\n]{2,60})(?:\*\*|__)(?P<mark>\s?[:–—-]\s)?(?=[^\n]*\w)")
 """Bold words with text behind them on their line; the group `mark` is a colon or dash between them."""
 _TERM = re.compile(
@@ -34,6 +35,14 @@ class ParagraphHead:
     """Without markup and marks."""
     is_explained: bool
     """Whether what follows answers or explains it from the first sentence on, as of a question or a term."""
+    is_marked: bool = False
+    """Whether it is a question with a mark such as ``Q.``; without one, ``A.`` before the answer is an initial."""
+
+    def after_mark(self, text: str, start: int, end: int) -> int:
+        """Return where what stands from `start` to `end` begins behind the mark of an answer, if it has one."""
+        mark = _ANSWER_MARK.match(text, start, end) if is_question(self.text) else None
+        is_initial = not self.is_marked and _INITIAL.match(text, start)
+        return start if mark is None or is_initial else mark.end()
 
 
 def is_question(text: str) -> bool:
@@ -60,7 +69,7 @@ def paragraph_heads(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int
 
     >>> text = "Q. Where can I park?\nA. Behind the hall. It is free."
     >>> paragraph_heads(text, [(0, 20), (21, 40), (41, 52)])[41]
-    ParagraphHead(start=21, end=52, text='Where can I park?', is_explained=True)
+    ParagraphHead(start=21, end=52, text='Where can I park?', is_explained=True, is_marked=True)
     >>> paragraph_heads("**Prices.** Oil is dear. It was cheap.", [(0, 24), (25, 38)])[25].text
     'Prices'
     """
@@ -91,7 +100,7 @@ def _answers(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, Parag
                 break
             answer.append(sentence)
         bare = question[mark.end() :] if mark else question
-        head = ParagraphHead(answer[0][0], answer[-1][1], bare, is_explained=True)
+        head = ParagraphHead(answer[0][0], answer[-1][1], bare, is_explained=True, is_marked=mark is not None)
         found |= {start: head for start, _ in answer}
     return found
 

@@ -235,9 +235,14 @@ def with_correction(
     """
     found: list[QuotedSentence] = []
     for sentence in chosen:
-        if not any(share_text(sentence.span, each.span) for each in found):
-            found.append(_corrected(sentence, candidates, passages, holds))
+        if _is_apart(sentence, found):
+            whole = _corrected(sentence, candidates, passages, holds)
+            found.append(whole if _is_apart(whole, found) else sentence)
     return found
+
+
+def _is_apart(sentence: QuotedSentence, found: Sequence[QuotedSentence]) -> bool:
+    return not any(share_text(sentence.span, each.span) for each in found)
 
 
 def _corrected(
@@ -315,7 +320,7 @@ def with_reason(
             and shared >= _ASKED_SHARE * len(asked)
             and not _REASON.search(sentence.text)
             and behind.quoted.span.end - span.start <= MAX_CHARACTERS
-            and all(each.span != behind.quoted.span for each in chosen)
+            and _is_apart(behind.quoted, chosen)
         ):
             text = f"{sentence.text} {behind.quoted.text}"
             found.append(replace(sentence, text=text, span=replace(span, end=behind.quoted.span.end)))
@@ -351,12 +356,13 @@ def with_paragraph(
     found: list[QuotedSentence] = []
     for sentence in chosen:
         span, chunk = sentence.span, chunks[sentence.span.chunk]
-        below = next((each for each in ends if share_text(each, span)), None)
+        # Chunks may overlap, and end in the middle of a paragraph.
+        below = next((each for each in ends if each.chunk == chunk.id and share_text(each, span)), None)
         if below is not None and (ends[below] or span not in apart):
             # A term before a dash is part of the first sentence; one on the line above is not quoted.
             line = chunk.text.rfind("\n", 0, below.start - chunk.start) + 1 + chunk.start
-            starts = (c.quoted.span.start for c in candidates if share_text(c.quoted.span, below))
-            start = max(line, min([below.start, *starts]))
+            spans = (c.quoted.span for c in candidates if c.quoted.span.chunk == chunk.id)
+            start = max(line, min([below.start, *(each.start for each in spans if share_text(each, below))]))
             span = replace(below, start=start, end=below.end if ends[below] else span.end)
         if any(share_text(span, each.span) for each in found):
             continue

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
 from polygraph.tasks.offline.paragraph_heads import (
-    ANSWER_MARK,
     QUESTION_MARK,
     ParagraphHead,
     is_question,
@@ -164,8 +163,11 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
         start = _after_mark(chunk.text, first, stop, is_english=language == "en")
         # An item of a list or a quoted line stands for itself.
         is_marked = chunk.text[first:start].strip(" *_") != ""
-        label = ANSWER_MARK if is_question(heading) else QUESTION_MARK
-        if mark := _ROW_NUMBER.match(chunk.text, start, stop) or label.match(chunk.text, start, stop):
+        if number := _ROW_NUMBER.match(chunk.text, start, stop):
+            start = number.end()
+        elif head and first == head.start:
+            start = head.after_mark(chunk.text, start, stop)
+        elif (mark := QUESTION_MARK.match(chunk.text, start, stop)) and is_question(chunk.text[start:stop]):
             start = mark.end()
         end = min(stop, start + MAX_CHARACTERS)
         is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
@@ -235,8 +237,7 @@ def _below(passage: Passage, head: ParagraphHead) -> Span | None:
     chunk = passage.chunk
     text = chunk.text[head.start : head.end]
     start = head.start + len(text) - len(text.lstrip())
-    if is_question(head.text) and (mark := ANSWER_MARK.match(chunk.text, start)):
-        start = mark.end()
+    start = head.after_mark(chunk.text, start, head.end)
     if head.end - start > MAX_CHARACTERS:
         return None
     return Span(chunk.document, chunk.id, chunk.start + start, chunk.start + head.end)

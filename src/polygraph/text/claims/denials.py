@@ -16,7 +16,7 @@ from polygraph.text.claims.repeats import (
     stems,
 )
 from polygraph.text.language import first_language
-from polygraph.text.words import content_stems, stem
+from polygraph.text.words import content_stems, root_of, stem
 
 _MIN_SHARED = 0.75
 """Share of a clause's content words that another must contain, so that the word that is negated is among them."""
@@ -267,7 +267,7 @@ def _affirms_what_is_denied(claim: str, shown: Sequence[str], language: str) -> 
         all(
             word not in affirmed.get(part := sentence_parts(text)[n], stems(part))
             for text in shown
-            for n in folded_parts(text).having(word[:-1])
+            for n in folded_parts(text).having(root_of(word))
         )
         for word in denied
     )
@@ -328,7 +328,7 @@ def _denies_what_is_affirmed(claim: str, shown: Sequence[str], language: str) ->
         with_it = [
             (part, there)
             for text in shown
-            for n in folded_parts(text).having(after[:-1])
+            for n in folded_parts(text).having(root_of(after))
             if after in (there := stems(part := sentence_parts(text)[n])) and not _asks(part)
         ]
         if with_it and all(

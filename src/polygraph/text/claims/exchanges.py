@@ -9,7 +9,7 @@ from polygraph.text.claims.folding import MAX_TEXTS, fold_all, plain
 from polygraph.text.claims.numbers import FoundNumber, found_numbers, is_ordinal, is_year
 from polygraph.text.claims.repeats import stems
 from polygraph.text.language import first_language
-from polygraph.text.words import STOP_WORDS, stem
+from polygraph.text.words import STOP_WORDS, root_of, stem
 
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+|\n")
 _BETWEEN = re.compile(
@@ -138,8 +138,7 @@ def _exchanged_names(claim: str, shown: Sequence[str]) -> str:
         said = _verbs(between)
         if not said or a == b:
             continue
-        # A word contains its stem but for the last letter.
-        verb = plain(min(said)[:-1])
+        verb = plain(root_of(min(said)))
         near = (
             sentence
             for text in shown
@@ -169,7 +168,7 @@ def _is_reversed(a: str, b: str, said: set[str], between: str, sentences: Iterab
         between: what the claim has between them.
         sentences: that have parts of words equal to both.
     """
-    verb = min(said)[:-1]
+    verb = root_of(min(said))
     found = False
     for sentence in sentences:
         for one, gap, other in _neighbours(sentence):

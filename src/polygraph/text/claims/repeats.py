@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from polygraph.text.claims.folding import MAX_TEXTS, Folded, plain
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, root_of
 
 _STATEMENT_END = re.compile(r"(?<=[;:])\s+|\n")
 _PARAGRAPH_END = "\n\n"
@@ -52,8 +52,8 @@ def stems(text: str) -> frozenset[str]:
 
 
 def roots(wanted: Iterable[str]) -> list[str]:
-    """Return the part of each stem that every word with this stem contains: all but its last letter."""
-    return [stem[:-1] for stem in wanted]
+    """Return the part of each stem that every word with this stem contains."""
+    return list(map(root_of, wanted))
 
 
 @lru_cache(maxsize=MAX_TEXTS)

@@ -563,6 +563,15 @@ def test_a_sentence_is_quoted_with_the_one_that_corrects_it(behind, quoted):
     assert found.sentences[0].text == f"We always said that the pier was built in 1905. {quoted}".strip()
 
 
+def test_what_corrects_a_sentence_and_is_an_answer_itself_is_quoted_once():
+    text = "Ana Ruiz said that the pier was built in 1905. However, the pier was built in 1903 of oak."
+    texts = [
+        s.text
+        for s in chosen("When was the pier built?", text, reranker=Judge("oak", otherwise=4.0)).sentences
+    ]
+    assert " ".join(texts) == text
+
+
 def test_nothing_corrects_a_sentence_from_another_paragraph():
     found = chosen(
         "When was the pier built?", BUILT.format("\n\n# Shed\n\nBut not here."), reranker=Judge("1905")

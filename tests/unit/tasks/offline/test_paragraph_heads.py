@@ -4,9 +4,11 @@ import re
 
 import pytest
 
+from polygraph.records import Chunk
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.paragraph_heads import paragraph_heads
-from polygraph.tasks.offline.sentences import candidate_sentences
+from polygraph.tasks.offline.quoting import with_paragraph
+from polygraph.tasks.offline.sentences import Passage, candidate_sentences
 from polygraph.testing import hashed_models
 from polygraph.text.sentences import sentence_spans
 from tests.unit.tasks.offline.test_answer import Judge, models, passages
@@ -113,6 +115,20 @@ def test_a_short_answer_is_quoted_without_its_mark():
     assert chosen("What is the lowest age?", FAQ).sentences[0].text == "Seven. It was eight once."
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("F. Scott Orme wrote the book in 1925.", "F. Scott Orme wrote the book in 1925."),
+        ("**Who founded the museum?**\n\nA. Lind founded it in 1890.", "A. Lind founded it in 1890."),
+        ("Q. Who founded it?\nA. Ada Lind. R. Orme gave the land.", "R. Orme gave the land."),
+        ("Q. Who founded it?\nA. Ada Lind gave the land.", "Ada Lind gave the land."),
+        ("Who founded it?\nA: Ada Lind gave it.\n\nWhere is it?\nIn Leith.", "Ada Lind gave it."),
+    ],
+)
+def test_an_initial_is_no_mark_of_a_question_or_an_answer(text, sentence):
+    assert sentence in [c.quoted.text for c in candidate_sentences(passages(text))]
+
+
 @pytest.mark.parametrize("question", ["What is an ebbmark?", "What does Ebbmark mean?", "Define ebbmark"])
 def test_a_term_is_explained_by_all_that_stands_below_it(question):
     assert (
@@ -145,3 +161,24 @@ def test_the_cross_encoder_reads_the_heading_of_a_paragraph():
     contexts = [c.context for c in candidate_sentences(passages(GLOSSARY))]
     assert "Paper 1. Lampman. Whoever trims the wick. Paid by the week." in contexts
     assert hashed_models().reranker is None
+
+
+def test_a_sentence_of_a_chunk_that_overlaps_another_is_quoted_from_its_own():
+    text = "Q. Where can I park?\nA. Behind the hall. There are nine places for cars.\nThe gate is green."
+    parts = {"d:0": (text.index("nine"), len(text)), "d:1": (0, len(text) - 4)}
+    both = [
+        Passage(
+            chunk=Chunk(
+                id=id, document="d", ordinal=n, start=start, end=end, text=text[start:end], n_tokens=9
+            ),
+            title="Paper",
+            evidence=n,
+        )
+        for n, (id, (start, end)) in enumerate(parts.items())
+    ]
+    found = [c.quoted for c in candidate_sentences(both)]
+    for sentence in with_paragraph(found, candidate_sentences(both), both, frozenset(["park"])):
+        start, end = parts[sentence.span.chunk]
+        assert both[sentence.evidence].chunk.id == sentence.span.chunk
+        assert start <= sentence.span.start < sentence.span.end <= end
+        assert sentence.text == " ".join(text[sentence.span.start : sentence.span.end].split())

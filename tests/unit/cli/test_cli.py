@@ -493,6 +493,13 @@ def test_the_index_can_be_named_by_the_environment(call, built):
     fails(call("ask", QUESTION, "-m", "bm25"), "polygraph.index")
 
 
+def test_the_demo_of_a_folder_uses_the_index_of_the_environment(call, papers, tmp_path):
+    ended = call("demo", papers, env={"POLYGRAPH_INDEX": str(tmp_path / "mine.index")})
+    assert ended.code == 0, ended.err
+    assert (tmp_path / "mine.index" / "index.sqlite").is_file()
+    assert f"--index {tmp_path / 'mine.index'}" in ended.out
+
+
 # --- indexing again -----------------------------------------------------------------------------------
 
 

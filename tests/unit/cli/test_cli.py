@@ -500,6 +500,23 @@ def test_the_demo_of_a_folder_uses_the_index_of_the_environment(call, papers, tm
     assert f"--index {tmp_path / 'mine.index'}" in ended.out
 
 
+def test_an_uploaded_document_is_named_without_its_hash_where_a_person_reads(
+    call, index, tmp_path, write_files
+):
+    name = "3b1f0c9a2d4e5f60/harbour.txt"
+    folder = write_files(tmp_path / "uploads", {name: "The Skerry Light was built by Ada Roe."})
+    assert call("index", folder, "--index", index, "--for", "bm25").code == 0
+    for command in ("ask", "compare"):
+        shown = call(command, "Who built the Skerry Light?", "-m", "bm25", "--index", index).out
+        sources = shown.partition("behind the evidence")[0]
+        assert "harbour.txt" in sources
+        assert "3b1f0c9a" not in sources
+    found = json.loads(
+        call("ask", "Who built the Skerry Light?", "--index", index, "-m", "bm25", "--json").out
+    )
+    assert found["citations"][0]["document"] == name
+
+
 # --- indexing again -----------------------------------------------------------------------------------
 
 

@@ -19,14 +19,27 @@ from polygraph.indexing.build_settings import (
     with_report_writer,
 )
 from polygraph.indexing.cleanup import delete_old_files
-from polygraph.indexing.documents import Parts, cut_document, rechunk_documents, update_documents
+from polygraph.indexing.documents import (
+    Parts,
+    cut_document,
+    reading_notes,
+    rechunk_documents,
+    update_documents,
+)
 from polygraph.indexing.progress import BuildReport, Progress, no_progress
 from polygraph.ingest import Documents, SourceFiles, read_sources
 from polygraph.models import Models
 from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
 from polygraph.records import Document
-from polygraph.store.generations import WriteInProgress, begin_write, finish_write, write_in_progress
+from polygraph.store.generations import (
+    WriteInProgress,
+    begin_reading,
+    begin_write,
+    finish_reading,
+    finish_write,
+    write_in_progress,
+)
 from polygraph.store.layers import (
     DEPENDENCIES,
     NAME_VECTOR_LAYERS,
@@ -117,7 +130,13 @@ class IndexWriter:
             on_change()
             rechunk_documents(store, partial(self._cut_each, manifest), self.progress)
         if loaded is not None:
-            report = self._update_documents(loaded, roots, manifest, on_change, within)
+            # Whoever has only parts of the paths read knows which of them are missing.
+            is_whole = within is None
+            first = partial(_begin_whole_reading, store, roots) if is_whole else on_change
+            report = self._update_documents(loaded, roots, manifest, first, within)
+            if is_whole:
+                finish_reading(store, roots)
+        report.notes += reading_notes(store)
         self._build(manifest, layers, report)
         self._finish(manifest, report)
         return report
@@ -390,6 +409,11 @@ class IndexWriter:
                     max_gleanings=int(settings["max_gleanings"]),
                 )
         return found.replies
+
+
+def _begin_whole_reading(store: Store, roots: Sequence[str]) -> None:
+    begin_write(store)
+    begin_reading(store, roots)
 
 
 def _is_incomplete(status: str, problem: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from polygraph.config import Settings
@@ -55,6 +55,8 @@ from polygraph.text.prose import count_noun
 if TYPE_CHECKING:
     from polygraph.indexing.cluster_documents import Cutter
 
+_SIMILAR = 3
+"""Most documents that are suggested instead of one that is not known."""
 _WINDOWS = 256
 """Windows whose replies are looked up together."""
 
@@ -158,11 +160,14 @@ class IndexWriter:
         unknown = [document for document in documents if document not in known]
         if unknown:
             raise BadInput(
-                f"the index at {store.place} has no document {unknown[0]!r}. "
-                "List them with: polygraph status --documents"
+                f"the index at {store.place} has no document '{unknown[0]}'. {_similar(unknown[0], known)}"
+                f"List them with: polygraph status --documents --index {quoted(store.place)}"
             )
         if not documents and not forget:
-            raise BadInput("name at least one document; list them with: polygraph status --documents")
+            raise BadInput(
+                "name at least one document; list them with: polygraph status --documents --index "
+                f"{quoted(store.place)}"
+            )
         manifest = self._manifest()
         write = begin_write(store, layers=complete_layers(store, manifest), removed=documents, forget=forget)
         with store.transaction():
@@ -414,6 +419,13 @@ class IndexWriter:
 def _begin_whole_reading(store: Store, roots: Sequence[str]) -> None:
     begin_write(store)
     begin_reading(store, roots)
+
+
+def _similar(given: str, known: Collection[str]) -> str:
+    """Return a question that names the documents of the same file name as a path that is no id, if there are few."""
+    name = PureWindowsPath(given).name
+    found = sorted(document for document in known if PurePosixPath(document).name == name)
+    return f"Did you mean {' or '.join(map(quoted, found))}? " if 0 < len(found) <= _SIMILAR else ""
 
 
 def _is_incomplete(status: str, problem: str) -> bool:

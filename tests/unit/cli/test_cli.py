@@ -488,6 +488,16 @@ def test_removing_an_unknown_document_removes_none(call, built):
     assert json.loads(call("status", "--index", built, "--json").out)["documents"] == 5
 
 
+@pytest.mark.parametrize("given", ["./letter.txt", "papers/letter.txt", "papers\\letter.txt"])
+def test_removing_the_path_of_a_document_suggests_its_id(call, built, given):
+    ended = call("remove", given, "--index", built)
+    fails(ended, f"no document '{given}'. Did you mean letter.txt? ", f"status --documents --index {built}")
+
+
+def test_a_windows_path_is_shown_as_it_was_typed(call, index):
+    fails(call("index", r"C:\papers\1881", "--index", index), r"no file or folder 'C:\papers\1881'")
+
+
 def test_the_index_can_be_named_by_the_environment(call, built):
     assert call("ask", QUESTION, "-m", "bm25", env={"POLYGRAPH_INDEX": str(built)}).code == 0
     fails(call("ask", QUESTION, "-m", "bm25"), "polygraph.index")

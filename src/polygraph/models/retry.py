@@ -37,6 +37,14 @@ MAX_EMPTY_REPLIES = 3
 _METERS: contextvars.ContextVar[tuple["Meter", ...]] = contextvars.ContextVar("meters", default=())
 
 
+_ADVICE: Mapping[TransportKind, str] = {
+    "connection": "Check that it runs, and its base URL. ",
+    "timeout": "Check that it runs; for a slow model, raise POLYGRAPH_TIMEOUT_S. ",
+    "server": "Its own log says why. ",
+}
+"""What to do about an endpoint that does not answer, by the kind of the last failure."""
+
+
 def _place(model: Any) -> str:
     """Return what messages call a model: its name, with the address of its endpoint."""
     url = getattr(model, "base_url", "")
@@ -254,7 +262,7 @@ class Sender:
                 ) from error
             raise ModelUnavailable(
                 f"{where} did not answer in {count_noun(n, 'attempt')}, the last failed with: {error}. "
-                f"Check that it runs, and its base URL. {resume}"
+                f"{_ADVICE.get(error.kind, '')}{resume}"
             ) from error
         if waited > self._max_wait_s:
             raise ModelUnavailable(

@@ -361,6 +361,21 @@ def test_an_endpoint_that_has_answered_is_waited_for_while_it_starts_again() -> 
         assert calls.ledger()[0].failed == 7
 
 
+@pytest.mark.parametrize(
+    ("fault", "advice"), [("500", "Its own log says why"), ("silence", "POLYGRAPH_TIMEOUT_S")]
+)
+def test_an_endpoint_that_is_there_and_fails_is_not_said_to_be_missing(
+    server: ScriptedServer, fault: str, advice: str
+) -> None:
+    server.faults = [fault] * 2
+    with (
+        Calls(None, retries=1, sleep=Naps()) as calls,
+        pytest.raises(ModelUnavailable, match=advice) as caught,
+    ):
+        calls.ask(chat(server, timeout_s=1), question(), plain, stage="answer")
+    assert "base URL" not in str(caught.value)
+
+
 def test_a_long_wait_for_a_rate_limit_is_announced_with_its_reason(server: ScriptedServer) -> None:
     server.faults = ["429", "429"]
     server.retry_after_s = 17.0

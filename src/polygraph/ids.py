@@ -1,4 +1,19 @@
-"""Ids of chunks and windows: a document's id and a position in it, in one string."""
+"""Ids of chunks and windows: a document's id and a position in it, in one string; names of documents for readers."""
+
+import re
+
+_UPLOAD = re.compile(r"[0-9a-f]{16}/")
+"""What stands before the name of an uploaded file in the id of its document."""
+
+
+def document_name(document: str) -> str:
+    """Return the id of a document as people read it: of an uploaded file without the hash that makes it unique.
+
+    >>> document_name("3b1f0c9a2d4e5f60/minutes.pdf"), document_name("2024/minutes.pdf")
+    ('minutes.pdf', '2024/minutes.pdf')
+    """
+    found = _UPLOAD.match(document)
+    return document[found.end() :] if found else document
 
 
 def chunk_id(document: str, ordinal: int) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from polygraph.ids import document_name
+
 MAX_CHARS = 400
 """Characters of one text that are shown."""
 MAX_ROWS = 20
@@ -83,8 +85,8 @@ def facts_html(title: str, facts: Mapping[str, Any], notes: Sequence[str] = ()) 
 
 def _source(citation: Any) -> tuple[str, str, str]:
     """Return title, document with place, and quote."""
-    place = f"{citation.document}, {citation.place}" if citation.place else citation.document
-    return citation.title or citation.document, place, citation.quote
+    name = document_name(citation.document)
+    return citation.title or name, f"{name}, {citation.place}" if citation.place else name, citation.quote
 
 
 def _block(title: str, *parts: str) -> str:

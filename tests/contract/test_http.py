@@ -249,7 +249,10 @@ def test_nobody_at_the_address_ends_in_a_sentence(papers, index, call):
         env = endpoint(server, POLYGRAPH_TIMEOUT_S="1", POLYGRAPH_RETRIES="1")
     built = call("index", papers, "--index", index, env=env)
     assert built.code == 1, (built.out, built.err)
-    assert built.sentence.startswith("polygraph: ")
+    first, last = built.err.splitlines()
+    assert "Trying again" in first
+    assert last.startswith("polygraph: ")
+    assert "did not answer in 2 attempts" in last
 
 
 @pytest.mark.parametrize("faults", [["prose", "prose"], ["empty"] * 9])

@@ -229,14 +229,15 @@ async def add_and_remove(client):
     assert ".." not in id
     assert heard
     asked = await client.call_tool("ask", {"question": "Who opened the Cork Mill?", "method": "bm25"})
-    assert asked.structured_content["citations"][0]["document"] == id
+    cited = asked.structured_content["citations"][0]
+    assert (cited["document"], cited["name"]) == (id, "mill.md")
     again = await client.call_tool("add_document", given)
     assert again.structured_content["documents"] == [id]
     assert not (await client.call_tool("remove_document", {"id": id})).is_error
     # It does not come back with the next text.
     await client.call_tool("add_document", {"text": "Ada Fenn sold the Cork Mill.", "name": "fenn.txt"})
     listed = (await client.call_tool("list_documents", {})).structured_content["documents"]
-    return [each["id"].rpartition("/")[2] for each in listed]
+    return [each["name"] for each in listed]
 
 
 def test_a_text_is_added_and_removed_over_http(tmp_path):

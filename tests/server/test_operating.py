@@ -32,6 +32,13 @@ def client(tmp_path, caplog):
         yield client
 
 
+def test_the_queue_stays_in_the_index_that_is_given_first_when_another_is_served(tmp_path):
+    papers, also = build(tmp_path / "papers"), build(tmp_path / "also")
+    with serving({"papers": papers, "also": also}):
+        assert (tmp_path / "papers" / "jobs.sqlite").is_file()
+        assert not (tmp_path / "also" / "jobs.sqlite").exists()
+
+
 @pytest.mark.parametrize("path", ["retrieve", "ask"])
 def test_an_unexpected_error_is_in_the_log_under_the_id_of_the_response(path, client, caplog, monkeypatch):
     monkeypatch.setattr("polygraph.server.served_indexes.PinnedIndex.snapshot", fail)

@@ -10,12 +10,12 @@ from typing import Any
 from rich.text import Text
 
 from polygraph.cli.demo_questions import answered_questions
+from polygraph.cli.open_index import open_index
 from polygraph.cli.progress import Bars
 from polygraph.cli.render.answer import out, show_answer, warn
 from polygraph.errors import quoted
 from polygraph.records import Answer
 from polygraph.text.prose import count_noun
-from polygraph.workspace.index import Index
 
 SAMPLE_QUESTIONS = (
     ("How did the Constancy get her name?", "hybrid"),
@@ -30,14 +30,14 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
     with ExitStack() as stack:
         if path is None:
             source = stack.enter_context(as_file(files("polygraph") / "sample" / "papers"))
-            where = folder or Path("polygraph-demo.index")
+            # Not the index of the settings, which may hold documents of the user.
+            folder = folder or Path("polygraph-demo.index")
             out.print(
                 "The papers of Sallowmouth: an invented harbour town, its observatory and a shipwreck.\n"
             )
         else:
             source = Path(path)
-            where = folder or Path("polygraph.index")
-        opened = stack.enter_context(Index.open(where, **flags))
+        opened = stack.enter_context(open_index(folder, new=True, documents=[str(source)], **flags))
         started = time.perf_counter()
         with Bars(spent=lambda: opened.models.calls.spent) as bars:
             report = opened.add(str(source), progress=bars)
@@ -47,7 +47,7 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
                 f"{'Indexed' if report.built else 'Already indexed:'} {count_noun(c['documents'], 'document')}, "
                 f"{count_noun(c['chunks'], 'passage')}, {count_noun(c['entities'], 'entity')}, "
                 f"{count_noun(c['relations'], 'relation')} in {time.perf_counter() - started:.0f} s, with "
-                f"{count_noun(report.usage.calls, 'model call')}. The index is in {where}",
+                f"{count_noun(report.usage.calls, 'model call')}. The index is in {opened.place}",
                 style="bold",
             )
         )
@@ -71,11 +71,11 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
             show_answer(answer)
         if not first:
             out.print("\nNo question could be suggested that these documents answer; ask one of your own.")
-        _next_steps(where, first or "QUESTION", path is None, opened.models.chat is None)
+        _next_steps(opened.place, first or "QUESTION", path is None, opened.models.chat is None)
 
 
-def _next_steps(where: Path, question: str, sample: bool, offline: bool) -> None:
-    index = quoted(where)
+def _next_steps(place: str, question: str, sample: bool, offline: bool) -> None:
+    index = quoted(place)
     out.print()
     out.rule("next steps", align="left", style="dim")
     lines = [

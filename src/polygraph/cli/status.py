@@ -246,7 +246,8 @@ def demo(
         typer.Option(
             "--index",
             metavar="DIR",
-            help="Folder of the index; default: ./polygraph-demo.index for the sample, else ./polygraph.index.",
+            help="Folder of the index; default: ./polygraph-demo.index for the sample, else ./polygraph.index, "
+            "or POLYGRAPH_INDEX.",
         ),
     ] = None,
     max_cost: CostOption = None,

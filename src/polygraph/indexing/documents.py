@@ -7,13 +7,16 @@ from glob import has_magic
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TypeAlias
 
+from polygraph.errors import quoted
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.ingest import Documents, Unread
 from polygraph.ingest.chunk import chunk, windows
 from polygraph.models.protocols import Embedder
 from polygraph.records import Chunk, Document, Window
+from polygraph.store.generations import unread_paths
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store, StoreReader
+from polygraph.text.prose import join_list
 
 _SPECIAL_TOKENS = 2
 """Tokens that an embedder puts around a text."""
@@ -190,6 +193,17 @@ def _root_of(document: Document, roots: Sequence[str]) -> str:
         root for root in roots if document.source == root or document.source.startswith(f"{root}{os.sep}")
     ]
     return max(under, key=len, default=roots[0])
+
+
+def reading_notes(store: StoreReader) -> list[str]:
+    """Return a note with the fix if documents may be missing because their reading was stopped; else nothing."""
+    unread = unread_paths(store)
+    if not unread:
+        return []
+    return [
+        f"the reading of {join_list(unread)} was stopped, so documents may be missing. Read the rest with: "
+        f"polygraph index {' '.join(map(quoted, unread))} --index {quoted(store.place)}"
+    ]
 
 
 def rechunk_documents(

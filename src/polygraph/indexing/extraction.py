@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from polygraph.errors import NothingExtracted
+from polygraph.errors import NothingExtracted, quoted
 from polygraph.extract.llm import extractor as llm
 from polygraph.ids import document_of_window
 from polygraph.indexing.layer_task import LayerTask
@@ -128,10 +128,11 @@ def why_nothing(store: Store) -> str:
     failures = store.extractions.failures()
     if failures:
         window, _, problem, _ = failures[0]
+        index = quoted(store.place)
         return (
             f"nothing could be extracted: every window failed ({len(failures):,}; first: {window}: {problem}). "
-            "Look at the replies with: polygraph status --failed; check the model with: polygraph doctor; or "
-            "extract without a model: polygraph index PATH --extractor nlp"
+            f"Look at the replies with: polygraph status --failed --index {index}; check the model with: polygraph "
+            f"doctor; or extract without a model: polygraph index PATH --index {index} --extractor nlp"
         )
     return (
         "nothing could be extracted: no names or terms were found in any text. Check that the documents hold "

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from polygraph.config import Settings
@@ -19,14 +19,27 @@ from polygraph.indexing.build_settings import (
     with_report_writer,
 )
 from polygraph.indexing.cleanup import delete_old_files
-from polygraph.indexing.documents import Parts, cut_document, rechunk_documents, update_documents
+from polygraph.indexing.documents import (
+    Parts,
+    cut_document,
+    reading_notes,
+    rechunk_documents,
+    update_documents,
+)
 from polygraph.indexing.progress import BuildReport, Progress, no_progress
 from polygraph.ingest import Documents, SourceFiles, read_sources
 from polygraph.models import Models
 from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
 from polygraph.records import Document
-from polygraph.store.generations import WriteInProgress, begin_write, finish_write, write_in_progress
+from polygraph.store.generations import (
+    WriteInProgress,
+    begin_reading,
+    begin_write,
+    finish_reading,
+    finish_write,
+    write_in_progress,
+)
 from polygraph.store.layers import (
     DEPENDENCIES,
     NAME_VECTOR_LAYERS,
@@ -43,6 +56,8 @@ from polygraph.text.prose import count_noun
 if TYPE_CHECKING:
     from polygraph.indexing.cluster_documents import Cutter
 
+_SIMILAR = 3
+"""Most documents that are suggested instead of one that is not known."""
 _WINDOWS = 256
 """Windows whose replies are looked up together."""
 
@@ -118,7 +133,13 @@ class IndexWriter:
             on_change()
             rechunk_documents(store, partial(self._cut_each, manifest), self.progress)
         if loaded is not None:
-            report = self._update_documents(loaded, roots, manifest, on_change, within)
+            # Whoever has only parts of the paths read knows which of them are missing.
+            is_whole = within is None
+            first = partial(_begin_whole_reading, store, roots) if is_whole else on_change
+            report = self._update_documents(loaded, roots, manifest, first, within)
+            if is_whole:
+                finish_reading(store, roots)
+        report.notes += reading_notes(store)
         self._build(manifest, layers, report)
         self._finish(manifest, report)
         return report
@@ -140,11 +161,14 @@ class IndexWriter:
         unknown = [document for document in documents if document not in known]
         if unknown:
             raise BadInput(
-                f"the index at {store.place} has no document {unknown[0]!r}. "
-                "List them with: polygraph status --documents"
+                f"the index at {store.place} has no document '{unknown[0]}'. {_similar(unknown[0], known)}"
+                f"List them with: polygraph status --documents --index {quoted(store.place)}"
             )
         if not documents and not forget:
-            raise BadInput("name at least one document; list them with: polygraph status --documents")
+            raise BadInput(
+                "name at least one document; list them with: polygraph status --documents --index "
+                f"{quoted(store.place)}"
+            )
         manifest = self._manifest()
         write = begin_write(store, layers=complete_layers(store, manifest), removed=documents, forget=forget)
         with store.transaction():
@@ -393,6 +417,18 @@ class IndexWriter:
                     max_gleanings=int(settings["max_gleanings"]),
                 )
         return found.replies
+
+
+def _begin_whole_reading(store: Store, roots: Sequence[str]) -> None:
+    begin_write(store)
+    begin_reading(store, roots)
+
+
+def _similar(given: str, known: Collection[str]) -> str:
+    """Return a question that names the documents of the same file name as a path that is no id, if there are few."""
+    name = PureWindowsPath(given).name
+    found = sorted(document for document in known if PurePosixPath(document).name == name)
+    return f"Did you mean {' or '.join(map(quoted, found))}? " if 0 < len(found) <= _SIMILAR else ""
 
 
 def _is_incomplete(status: str, problem: str) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from polygraph.errors import quoted
+from polygraph.indexing.documents import reading_notes
 from polygraph.indexing.lost_relations import (
     count_lost_relations,
     count_merging_relations,
@@ -72,10 +73,13 @@ def describe_index(store: StoreReader, calls: Calls) -> dict[str, Any]:
 
 
 def _notes(store: StoreReader) -> list[str]:
+    unread = reading_notes(store)
     if write_in_progress(store) is None:
-        return store.notes()
+        return [*unread, *store.notes()]
+    other = "" if unread else f", or with: polygraph index --index {quoted(store.place)}"
     return [
         "the last change is not finished, and questions are answered from the state before it. Go on with the "
-        f"same command, or with: polygraph index --index {quoted(store.place)}",
+        f"same command{other}",
+        *unread,
         *store.notes(),
     ]

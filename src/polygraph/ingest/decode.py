@@ -64,6 +64,15 @@ _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _DATA_URI = re.compile(r"(data:[\w.+/;=-]{1,100};base64,)[A-Za-z0-9+/=_%-]{100,}")
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{10000,}")
 """More letters and digits in a row than a passage holds: no word or address. Scripts without spaces have others."""
+_DECODE = "decode it, or index the file that it was made from"
+_ENCODED_LINES = re.compile(
+    r"^(?P<whole>(?P<indent>[ \t]{0,40})[A-Za-z0-9+/]{64,76}$(?:\n(?P=indent)[A-Za-z0-9+/]{64,76}$)+)"
+    r"(?P<last>\n(?P=indent)[A-Za-z0-9+/]{1,76}={0,2}$)?",
+    re.MULTILINE,
+)
+"""Base64 as it stands in mails (76 characters a line) and in PEM and PGP (64): two lines or more, and a shorter one."""
+_LONGEST_NAME = 20
+"""Characters of a line below encoded data that may be a name or a word."""
 
 
 class HoldsNothing(BadInput):
@@ -181,22 +190,43 @@ def clean(text: str) -> str:
 
 
 def without_encoded_data(text: str) -> str:
-    """Replace the bytes of pictures and fonts that are embedded in a text (``data:image/png;base64,``) by ``…``.
+    r"""Replace base64 in a text by ``…``: data URIs (``data:image/png;base64,``) and lines as in mails and PEM files.
 
     Raises:
-        BadInput: if most of the rest is encoded data as well.
+        BadInput: if nothing else is in the text, or most of the rest is encoded data as well.
 
     >>> without_encoded_data("The plan: ![](data:image/png;base64," + 200 * "iVBORw0K" + ")")
     'The plan: ![](data:image/png;base64,…)'
+    >>> without_encoded_data("See the attachment:\n" + 3 * (8 * "iVBORw0K" + "\n") + "iVBORw==\nAda")
+    'See the attachment:\n…\nAda'
     """
     text = _DATA_URI.sub(r"\1…", text)
-    encoded = [len(found) for found in _ENCODED.findall(text)]
-    if 2 * sum(encoded) > len(text):
+    shorter = _ENCODED_LINES.sub(_without_lines, text)
+    encoded = [len(found) for found in _ENCODED.findall(shorter)]
+    if shorter != text and not any(map(str.isalnum, shorter)):
+        raise BadInput(f"is encoded data, such as base64, and no text: {len(text):,} characters; {_DECODE}")
+    if 2 * sum(encoded) > len(shorter):
         raise BadInput(
             f"is mostly encoded data, such as base64, and no text: {max(encoded):,} characters without a space; "
-            "decode it, or index the file that it was made from"
+            f"{_DECODE}"
         )
-    return text
+    return shorter
+
+
+def _without_lines(found: "re.Match[str]") -> str:
+    """Return ``…`` for lines of base64, and other lines as they are.
+
+    Lines of base64 are equally long and hold capitals, small letters and digits; sequences of genes and lists of hashes
+    do not.
+    """
+    lines, last = found["whole"].split("\n"), found["last"] or ""
+    is_equal = len(set(map(len, lines[:-1]))) == 1 and len(lines[-1]) <= len(lines[0])
+    if not is_equal or not all(any(map(kind, lines[0])) for kind in (str.isupper, str.islower, str.isdigit)):
+        return found.group()
+    end = last.strip()
+    is_end = len(lines[-1]) == len(lines[0]) and len(end) % 4 == 0
+    is_data = is_end and (len(end) > _LONGEST_NAME or not end.isalpha())
+    return found["indent"] + "…" + ("" if is_data else last)
 
 
 def _likely(data: bytes) -> str:

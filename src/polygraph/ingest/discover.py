@@ -113,16 +113,17 @@ def discover(
                 _walk(root, selection, found, unread)
                 if len(found) + len(unread) == before:
                     raise BadInput(
-                        f"the folder {str(path)!r} holds no files. Put documents in it or name another"
+                        f"the folder '{path}' holds no files; hidden and excluded ones do not count. Put documents in "
+                        "it or name another"
                     )
             elif given.exists():
                 _file(given, given.name, found, unread, given=True)
             elif glob.has_magic(str(path)):
                 _glob(str(path), selection, found, unread)
             else:
-                raise BadInput(f"there is no file or folder {str(path)!r}. Check the spelling")
+                raise BadInput(f"there is no file or folder '{path}'. Check the spelling")
         except (OSError, ValueError) as problem:
-            raise BadInput(f"{str(path)!r} cannot be read: {_system(problem)}") from problem
+            raise BadInput(f"'{path}' cannot be read: {_system(problem)}") from problem
     return _with_distinct_ids(found), sorted(set(unread), key=lambda each: (each.path, each.reason))
 
 
@@ -192,7 +193,7 @@ def _ignore_rules(file: Path) -> IgnoreRules:
     try:
         text = file.read_bytes()[:_MAX_IGNORE_BYTES].decode("utf-8", "replace")
     except OSError as problem:
-        raise BadInput(f"{str(file)!r} cannot be read: {_system(problem)}") from problem
+        raise BadInput(f"'{file}' cannot be read: {_system(problem)}") from problem
     return IgnoreRules(text.splitlines(), str(file))
 
 
@@ -227,7 +228,7 @@ def _glob(
     if len(found) + len(unread) == before:
         what = "only folders" if matches else "nothing"
         hint = "To read everything below a folder, name the folder" if matches else "Check the spelling"
-        raise BadInput(f"the pattern {pattern!r} matches {what}. {hint}")
+        raise BadInput(f"the pattern '{pattern}' matches {what}. {hint}")
 
 
 def _file(

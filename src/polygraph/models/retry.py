@@ -1,6 +1,7 @@
 """Send one call to a model: paced, retried and capped, with every attempt recorded."""
 
 import contextvars
+import math
 import threading
 import time
 import warnings
@@ -27,10 +28,27 @@ MAX_WAIT_S = 900.0
 """Longest total wait of a call between its attempts, unless another is given."""
 RATE_LIMITS_PER_RETRY = 5
 """Rate limits that a call tolerates for each of its retries: a rate limit says when to call, not that calling fails."""
+RETRIES_BEFORE_CONNECTION = 2
+"""Retries at most while no connection can be opened to an endpoint that has answered nothing yet: it is not running, or
+its address is wrong. One that has answered may be starting again, which is worth waiting for."""
 MAX_EMPTY_REPLIES = 3
 """Empty replies after which a request fails: each of them is billed."""
 
 _METERS: contextvars.ContextVar[tuple["Meter", ...]] = contextvars.ContextVar("meters", default=())
+
+
+_ADVICE: Mapping[TransportKind, str] = {
+    "connection": "Check that it runs, and its base URL. ",
+    "timeout": "Check that it runs; for a slow model, raise POLYGRAPH_TIMEOUT_S. ",
+    "server": "Its own log says why. ",
+}
+"""What to do about an endpoint that does not answer, by the kind of the last failure."""
+
+
+def _place(model: Any) -> str:
+    """Return what messages call a model: its name, with the address of its endpoint."""
+    url = getattr(model, "base_url", "")
+    return f"{model.name} at {url}" if url else str(model.name)
 
 
 def is_local(model: object) -> bool:
@@ -43,8 +61,18 @@ def price_for(model: Any, prices: Mapping[str, Price]) -> Price | None:
     return FREE if is_local(model) else price_of(model.name, prices)
 
 
+_QUIET_WAIT_S = 2.0
+"""Seconds that a call waits between its attempts before that is said, where the endpoint is there."""
+_NOTICE_EVERY_S = 30.0
+"""Least time between two notices about one endpoint."""
+
+
 class ImplausibleUsage(UserWarning):
     """An endpoint reports usage that cannot be true."""
+
+
+class FailedAttempt(UserWarning):
+    """An attempt to call an endpoint has failed, and another follows."""
 
 
 class Meter:
@@ -117,6 +145,7 @@ class Sender:
         self._total = Meter(self)
         self._seconds = 0.0
         self._distrusted: set[str] = set()
+        self._noticed: dict[str, float] = {}
 
     def send(
         self,
@@ -145,6 +174,10 @@ class Sender:
             ModelUnavailable: if no attempt brought a reply, or the endpoint seems to be down.
             UnusableReply: if this request cannot be answered, while others may.
             BudgetReached: if a cap was reached between two attempts.
+
+        Warns:
+            FailedAttempt: before another attempt, at once if nothing came from the endpoint, otherwise if the call
+                has to wait for long; at most every 30 s for an endpoint.
         """
         pacer = self.pacer(model)
         answers_before = pacer.answers
@@ -166,6 +199,8 @@ class Sender:
                 delay = self._delay(error, key, failures.total())
                 waited += delay
                 self._raise_if_final(model, error, failures, pacer, waited, others_answered=others_answered)
+                if error.endpoint_down or waited >= _QUIET_WAIT_S:
+                    self._notice(model, error, delay)
                 self._sleep(delay)
             except BaseException as error:
                 pacer.release(ticket, error, model=model.name)
@@ -206,8 +241,7 @@ class Sender:
             raise UnusableReply(str(error)) from error
         if failures["empty"] >= MAX_EMPTY_REPLIES:
             raise UnusableReply(f"{error}, in {failures['empty']} attempts") from error
-        url = getattr(model, "base_url", "")
-        where = f"{model.name} at {url}" if url else str(model.name)
+        where = _place(model)
         resume = "Finished work is kept, and the same command continues"
         if pacer.failures >= self._max_failures:
             raise ModelUnavailable(
@@ -219,20 +253,34 @@ class Sender:
             raise ModelUnavailable(
                 f"{where} still limits the rate after {n} attempts: {error}. {resume}"
             ) from error
-        if n - limited > self._retries:
+        never_there = not error.connected and not pacer.answers
+        retries = min(self._retries, RETRIES_BEFORE_CONNECTION) if never_there else self._retries
+        if n - limited > retries:
             if others_answered:
                 raise UnusableReply(
                     f"no answer in {n} attempts, while other calls were answered: {error}"
                 ) from error
             raise ModelUnavailable(
                 f"{where} did not answer in {count_noun(n, 'attempt')}, the last failed with: {error}. "
-                f"Check that it runs, and its base URL. {resume}"
+                f"{_ADVICE.get(error.kind, '')}{resume}"
             ) from error
         if waited > self._max_wait_s:
             raise ModelUnavailable(
                 f"{where} would have to be waited for longer than {self._max_wait_s:g} s (max_wait_s) after {n} "
                 f"attempts, the last failed with: {error}. {resume}"
             ) from error
+
+    def _notice(self, model: Any, error: TransportError, delay_s: float) -> None:
+        """Warn that an attempt failed and why, unless it was said of this endpoint a moment ago."""
+        where, now = _place(model), time.monotonic()
+        with self._lock:
+            if now - self._noticed.get(where, -math.inf) < _NOTICE_EVERY_S:
+                return
+            self._noticed[where] = now
+        again = f"Trying again in {delay_s:.0f} s" if delay_s >= 1 else "Trying again"
+        fix = ". Check that it runs, and its base URL" if not error.connected else ""
+        # Without a registry, a later failure for the same reason is shown as well.
+        warnings.warn_explicit(f"{where}: {error}. {again}{fix}", FailedAttempt, __file__, 0, module=__name__)
 
     def _with_usage_note(self, model: Any, line: Attempt, implausible: str) -> Attempt:
         """Note in the ledger, and once for each model in a warning, that reported usage was not believed."""

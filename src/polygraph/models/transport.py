@@ -48,6 +48,8 @@ class TransportError(ModelUnavailable):
         prompt_tokens: tokens read that the server reported for the failed attempt.
         completion_tokens: tokens written that it reported.
         limit_kind: the limit that a 429 names, or None.
+        connected: False if no connection could be opened: it was refused, the host's name is not known, or the
+            certificate is not valid.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class TransportError(ModelUnavailable):
         prompt_tokens: int = 0,
         completion_tokens: int = 0,
         limit_kind: LimitKind | None = None,
+        connected: bool = True,
     ) -> None:
         self.kind: TransportKind = kind
         self.retryable = retryable
@@ -67,6 +70,7 @@ class TransportError(ModelUnavailable):
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = completion_tokens
         self.limit_kind = limit_kind
+        self.connected = connected
         super().__init__(message)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -76,7 +80,9 @@ class TransportError(ModelUnavailable):
     @property
     def unreported(self) -> bool:
         """True if the server may have worked, and may bill, without reporting tokens."""
-        return self.kind in {"timeout", "connection", "malformed"} and not self.prompt_tokens
+        return (
+            self.connected and self.kind in {"timeout", "connection", "malformed"} and not self.prompt_tokens
+        )
 
     @property
     def endpoint_down(self) -> bool:

@@ -51,7 +51,7 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
     """
     state = ServerState(settings, tokens, ServedIndexes(opened))
     if settings.write:
-        first = state.indexes.all()[0].folder
+        first = state.indexes.first.folder
         state.jobs = Jobs(settings.jobs or first / "jobs.sqlite", opened, settings.open_index)
     app = FastAPI(
         title="Polygraph",

@@ -16,6 +16,7 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from polygraph.ids import document_name
 from polygraph.models.protocols import TextKind
 from polygraph.retrieve import METHODS
 from polygraph.retrieve import method as find_method
@@ -241,7 +242,10 @@ class _Form:
     def _annotation(self, citation: dict[str, Any], start: int, end: int) -> dict[str, Any]:
         """Return an annotation from `start` to `end` of a message."""
         place = {"start_index": start, "end_index": end}
-        source = {"title": citation["title"] or citation["document"], "url": self._address(citation)}
+        source = {
+            "title": citation["title"] or document_name(citation["document"]),
+            "url": self._address(citation),
+        }
         return {"type": "url_citation", "url_citation": place | source}
 
     def _address(self, citation: dict[str, Any]) -> str:

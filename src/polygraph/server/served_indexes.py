@@ -199,6 +199,8 @@ class ServedIndexes:
         if not indexes:
             raise BadInput("there is no index to serve. Name one with --index")
         self._served = {name: ServedIndex(name, index) for name, index in sorted(indexes.items())}
+        self.first = self._served[next(iter(indexes))]
+        """The index that was given first: its folder also holds what belongs to the server."""
 
     def names(self) -> list[str]:
         """Return the names in alphabetical order."""

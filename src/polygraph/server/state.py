@@ -145,7 +145,7 @@ class ServerState:
         self.metrics = Metrics()
         self.jobs: Jobs | None = None
         """Long work; None if there are no jobs: nothing may be changed, or there is no server to wait for them."""
-        self.studies = settings.studies or indexes.all()[0].folder / "studies"
+        self.studies = settings.studies or indexes.first.folder / "studies"
         """Folder of all studies."""
         self.makes_maps = False
         """Whether the maps of the indexes are made already, or being made."""

@@ -17,7 +17,7 @@ from polygraph.store.database import SAVED_STATE, SqliteStore
 from polygraph.store.postgres.folder import database_of
 from polygraph.store.postgres.store import PostgresStore
 from polygraph.store.protocol import Store, StoreReader
-from polygraph.store.tables import UNFINISHED
+from polygraph.store.tables import READING, UNFINISHED
 
 _ATTEMPTS = 20
 
@@ -73,6 +73,28 @@ def finish_write(store: Store) -> None:
         with store.transaction():
             store.set_meta(UNFINISHED, None)
     store.drop_saved_state()
+
+
+def begin_reading(store: Store, paths: Collection[str]) -> None:
+    """Record that documents are read from some paths, so that a reading that is stopped is known as incomplete."""
+    _set_unread(store, {*unread_paths(store), *paths})
+
+
+def finish_reading(store: Store, paths: Collection[str]) -> None:
+    """Record that some paths were read to the end."""
+    _set_unread(store, set(unread_paths(store)).difference(paths))
+
+
+def unread_paths(store: StoreReader) -> list[str]:
+    """Return the paths whose reading is in progress or was stopped, sorted."""
+    return list(json.loads(store.meta(READING) or "[]"))
+
+
+def _set_unread(store: Store, paths: Collection[str]) -> None:
+    value = json.dumps(sorted(paths)) if paths else None
+    if value != store.meta(READING):
+        with store.transaction():
+            store.set_meta(READING, value)
 
 
 def open_finished(folder: Path) -> SqliteStore | PostgresStore:

@@ -27,6 +27,9 @@ ROWS = "rows"
 UNFINISHED = "unfinished"
 """Key of the record of a writer that is at work or was stopped (see `generations`)."""
 
+READING = "reading"
+"""Key of the list of paths whose documents are not read to the end (see `generations`)."""
+
 _TABLES = {
     "graph": graph_tables.TABLES,
     "descriptions": graph_tables.SUMMARY_TABLES,

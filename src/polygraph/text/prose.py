@@ -28,7 +28,10 @@ def advice(problem: Mapping[str, Any]) -> str:
     >>> advice({"type": "less_than_equal", "ctx": {"le": 200}, "msg": "Input should be less than or equal to 200"})
     'Give at most 200'
     """
-    limits = problem.get("ctx", {})
+    limits = dict(problem.get("ctx", {}))
+    if "expected" in limits:
+        # The empty text means that nothing is chosen.
+        limits["expected"] = str(limits["expected"]).removeprefix("'', ").removeprefix("'' or ")
     for refused, given in _ADVICE.items():
         if problem["type"].startswith(refused):
             return given.format(**limits)

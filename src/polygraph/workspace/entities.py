@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
+from polygraph.store.postgres.folder import place_of
 
 if TYPE_CHECKING:
     from polygraph.indexing.entities.decisions import Decision
@@ -204,7 +205,10 @@ class Entities:
         undone = made[-1:] if number is None else tuple(d for d in made if d.number == number)
         if not undone:
             what = "no decision to undo" if number is None else f"no decision {number}"
-            raise BadInput(f"there is {what}. List them with: polygraph entities decisions")
+            raise BadInput(
+                f"there is {what}. List them with: polygraph entities decisions --index "
+                f"{quoted(place_of(self._folder))}"
+            )
         report = self._write((), {undone[0].number}, progress, wait_s)
         return self._change(undone, (undone[0].a, undone[0].b), report)
 

@@ -508,9 +508,43 @@ def test_removing_an_unknown_document_removes_none(call, built):
     assert json.loads(call("status", "--index", built, "--json").out)["documents"] == 5
 
 
+@pytest.mark.parametrize("given", ["./letter.txt", "papers/letter.txt", "papers\\letter.txt"])
+def test_removing_the_path_of_a_document_suggests_its_id(call, built, given):
+    ended = call("remove", given, "--index", built)
+    fails(ended, f"no document '{given}'. Did you mean letter.txt? ", f"status --documents --index {built}")
+
+
+def test_a_windows_path_is_shown_as_it_was_typed(call, index):
+    fails(call("index", r"C:\papers\1881", "--index", index), r"no file or folder 'C:\papers\1881'")
+
+
 def test_the_index_can_be_named_by_the_environment(call, built):
     assert call("ask", QUESTION, "-m", "bm25", env={"POLYGRAPH_INDEX": str(built)}).code == 0
     fails(call("ask", QUESTION, "-m", "bm25"), "polygraph.index")
+
+
+def test_the_demo_of_a_folder_uses_the_index_of_the_environment(call, papers, tmp_path):
+    ended = call("demo", papers, env={"POLYGRAPH_INDEX": str(tmp_path / "mine.index")})
+    assert ended.code == 0, ended.err
+    assert (tmp_path / "mine.index" / "index.sqlite").is_file()
+    assert f"--index {tmp_path / 'mine.index'}" in ended.out
+
+
+def test_an_uploaded_document_is_named_without_its_hash_where_a_person_reads(
+    call, index, tmp_path, write_files
+):
+    name = "3b1f0c9a2d4e5f60/harbour.txt"
+    folder = write_files(tmp_path / "uploads", {name: "The Skerry Light was built by Ada Roe."})
+    assert call("index", folder, "--index", index, "--for", "bm25").code == 0
+    for command in ("ask", "compare"):
+        shown = call(command, "Who built the Skerry Light?", "-m", "bm25", "--index", index).out
+        sources = shown.partition("behind the evidence")[0]
+        assert "harbour.txt" in sources
+        assert "3b1f0c9a" not in sources
+    found = json.loads(
+        call("ask", "Who built the Skerry Light?", "--index", index, "-m", "bm25", "--json").out
+    )
+    assert found["citations"][0]["document"] == name
 
 
 # --- indexing again -----------------------------------------------------------------------------------

@@ -368,6 +368,27 @@ def test_a_build_stopped_in_any_stage_goes_on_and_ends_the_same(whole, kind, tmp
         assert {n: d for n, d in files(place).items() if n in wanted_files} == wanted_files, stage
 
 
+def test_a_reading_that_was_stopped_is_reported_until_it_is_read_to_the_end(tmp_path, write_files):
+    folder = write_files(tmp_path / "papers", {f"{n}.txt": f"Ada Roe kept light {n}." for n in range(3)})
+
+    def stop(name, done, total):
+        if (name, done) == ("documents", 2):
+            raise KeyboardInterrupt
+
+    with opened(tmp_path / "index") as index:
+        with pytest.raises(KeyboardInterrupt):
+            index.add(folder, methods=["bm25"], progress=stop)
+        fix = f"polygraph index {folder} --index {tmp_path / 'index'}"
+        # A build of what is there does not make it whole.
+        (note,) = index.add(methods=["bm25"]).notes
+        assert note.endswith(fix)
+        assert fix in index.status()["notes"][0]
+        other = write_files(tmp_path / "other", {"a.txt": "Silas Roe kept another."})
+        assert fix in index.add(other, methods=["bm25"]).notes[0]
+        found = index.add(folder, methods=["bm25"])
+        assert (found.added, found.notes, index.status()["notes"]) == (1, [], [])
+
+
 def test_decisions_of_the_user_are_followed_and_taken_back(tmp_path, write_files):
     folder = write_files(
         tmp_path / "papers",

@@ -1,7 +1,10 @@
 """Mails, notebooks, RTF, OpenDocument, source code and archives."""
 
+import base64
 import io
 import json
+import random
+import textwrap
 import time
 import zipfile
 
@@ -353,6 +356,36 @@ def test_a_file_of_encoded_data_is_listed_with_the_reason_and_long_lines_of_othe
     assert unread.reason.startswith(
         "is mostly encoded data, such as base64, and no text: 3,000,000 characters "
     )
+
+
+def test_base64_in_lines_is_left_out_and_the_text_around_it_is_read(tmp_path):
+    data = random.Random(0).randbytes(2_001)
+    mail = base64.encodebytes(data).decode()
+    pem = "\n".join(textwrap.wrap(base64.b64encode(data).decode(), 64))
+    text = "Dear Ada,\n\nthe plan of the mole is attached.\n\n--part\n{0}--part--\n\n    {1}\n\nJohn\n"
+    (tmp_path / "mail.txt").write_text(text.format(mail, pem.replace("\n", "\n    ")))
+    (tmp_path / "signed.txt").write_text(mail[: 77 * 9 - 1] + "\nJohn")
+    (tmp_path / "dump.txt").write_text(mail)
+    loaded = load_documents([tmp_path])
+    found = {document.id: document.text for document in loaded.documents}
+    assert found == {"mail.txt": text.format("…\n", "…"), "signed.txt": "…\nJohn"}
+    (unread,) = loaded.unread
+    assert unread.reason.startswith("is encoded data, such as base64, and no text: 2,")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GATTACA" * 10,  # a sequence of genes
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",  # a list of hashes
+        "Rindfleischetikettierungsueberwachungsaufgabenuebertragungsgesetzes",
+        "The harbour was built in 1871 with stone from the quarry at Wick, and",
+    ],
+)
+def test_lines_that_are_no_base64_are_read(tmp_path, line):
+    (tmp_path / "a.txt").write_text("\n".join([line] * 5))
+    (document,) = load_documents([tmp_path]).documents
+    assert document.text.count(line) == 5
 
 
 def test_words_that_are_almost_encoded_data_take_no_longer(tmp_path):

@@ -87,13 +87,13 @@ def test_a_data_sheet_names_its_columns_beside_an_empty_corner() -> None:
         "  Rope, max.           12 m          20 m\n"
     )
     columns, rows = only_table(text)
-    assert columns == ("column 1", "GH-20", "GH-20X")
+    assert columns == ("row", "GH-20", "GH-20X")
     assert rows[1:] == (("Oil temperature", "-", "80 °C (short peaks 95 °C)"), ("Rope, max.", "12 m", "20 m"))
 
 
 def test_years_name_columns() -> None:
     text = "              2022     2023\nSales         14.2     15.9\nWages          6.0      6.8\n"
-    assert only_table(text)[0] == ("column 1", "2022", "2023")
+    assert only_table(text)[0] == ("row", "2022", "2023")
 
 
 @pytest.mark.parametrize(
@@ -203,8 +203,8 @@ def test_paragraphs_of_word_that_are_aligned_are_a_table(tmp_path: Path) -> None
     text, tables = word_tables(
         tmp_path / "a.docx", "The hoists:", *sheet, "Stop at once.  Then wait.", "End."
     )
-    assert [table.columns for table in tables] == [("column 1", "GH-20", "GH-20X")]
-    assert text.startswith("The hoists:\n\ncolumn 1: Lifting force; GH-20: 1.5 kN; GH-20X: 2.5 kN.\n")
+    assert [table.columns for table in tables] == [("row", "GH-20", "GH-20X")]
+    assert text.startswith("The hoists:\n\nrow: Lifting force; GH-20: 1.5 kN; GH-20X: 2.5 kN.\n")
     assert text.endswith("\n\nStop at once.  Then wait.\n\nEnd.")
 
 

@@ -34,6 +34,7 @@ from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
 from polygraph.models.providers.scripted_server import PROSE, ScriptedServer, faults_at
 from polygraph.models.reply_cache import request_key
+from polygraph.models.retry import FailedAttempt
 from polygraph.models.streaming import StreamAcrossRetries
 from polygraph.models.transport import TransportError
 from polygraph.text.tokens import count_tokens
@@ -311,11 +312,15 @@ def test_a_request_that_always_fails_does_not_stop_the_others(server: ScriptedSe
 
 
 def test_an_endpoint_that_is_down_is_named_after_a_few_failures_of_each_thread() -> None:
-    with ScriptedServer() as server:
-        url = server.base_url
     # Long enough for every thread to start before the first one has made all its attempts.
-    with Calls(None, concurrency=4, sleep=lambda _: time.sleep(0.02)) as calls:
+    with (
+        ScriptedServer() as server,
+        Calls(None, concurrency=4, sleep=lambda _: time.sleep(0.02)) as calls,
+    ):
+        url = server.base_url
         model = OpenAIChat("small", base_url=url, timeout_s=2)
+        calls.ask(model, question(), plain, stage="x")
+        server.close()
         with pytest.raises(ModelUnavailable, match="seems to be down") as caught:
             calls.map(lambda i: calls.ask(model, question(str(i)), plain, stage="x"), range(100))
         assert url in str(caught.value)
@@ -325,6 +330,59 @@ def test_an_endpoint_that_is_down_is_named_after_a_few_failures_of_each_thread()
         with pytest.raises(ModelUnavailable, match="seems to be down"):
             calls.ask(model, question("again"), plain, stage="x")
         assert calls.ledger()[0].failed == failed + 1
+
+
+def test_an_address_where_nobody_listens_is_given_up_soon_and_the_reason_is_shown_at_once() -> None:
+    with ScriptedServer() as server:
+        url = server.base_url
+    naps = Naps()
+    with Calls(None, sleep=naps) as calls:
+        with (
+            pytest.warns(FailedAttempt, match=f"^small at {url}: .*refused.*Trying again") as warned,
+            pytest.raises(ModelUnavailable, match="did not answer in 3 attempts"),
+        ):
+            calls.ask(OpenAIChat("small", base_url=url), question(), plain, stage="answer")
+        assert len(warned) == 1
+        assert sum(naps.taken) < 3
+        # Nothing was sent, so nothing can be billed.
+        assert calls.ledger()[0].unreported == 0
+
+
+def test_an_endpoint_that_has_answered_is_waited_for_while_it_starts_again() -> None:
+    with ScriptedServer() as server, Calls(None, sleep=Naps()) as calls:
+        model = chat(server)
+        calls.ask(model, question("first"), plain, stage="answer")
+        server.close()
+        with (
+            pytest.warns(FailedAttempt),
+            pytest.raises(ModelUnavailable, match=r"seems to be down|in 7 attempts"),
+        ):
+            calls.ask(model, question("second"), plain, stage="answer")
+        assert calls.ledger()[0].failed == 7
+
+
+@pytest.mark.parametrize(
+    ("fault", "advice"), [("500", "Its own log says why"), ("silence", "POLYGRAPH_TIMEOUT_S")]
+)
+def test_an_endpoint_that_is_there_and_fails_is_not_said_to_be_missing(
+    server: ScriptedServer, fault: str, advice: str
+) -> None:
+    server.faults = [fault] * 2
+    with (
+        Calls(None, retries=1, sleep=Naps()) as calls,
+        pytest.raises(ModelUnavailable, match=advice) as caught,
+    ):
+        calls.ask(chat(server, timeout_s=1), question(), plain, stage="answer")
+    assert "base URL" not in str(caught.value)
+
+
+def test_a_long_wait_for_a_rate_limit_is_announced_with_its_reason(server: ScriptedServer) -> None:
+    server.faults = ["429", "429"]
+    server.retry_after_s = 17.0
+    with Calls(None, sleep=Naps()) as calls, pytest.warns(FailedAttempt, match="429.*in 1[78] s$") as warned:
+        calls.ask(chat(server), question(), plain, stage="answer")
+    # The second of two within half a minute says nothing new.
+    assert len(warned) == 1
 
 
 def test_a_wrong_key_says_which_setting_to_mend_and_is_not_tried_again(server: ScriptedServer) -> None:

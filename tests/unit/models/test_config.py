@@ -52,6 +52,7 @@ def test_a_key_is_never_shown(tmp_path):
         ("concurrency = 1.5", r"Give a whole number$"),
         ("timeout_s = 0", r"Give more than 0$"),
         ('reranker = "x"', r"Choose one of: 'auto', 'none' or 'minilm'$"),
+        ('profile = "x"', r"Choose one of: 'fg-rag', 'microsoft', .* or 'graft'$"),
         ("entity_types = 3", r"Give a list of texts$"),
         ("concurency = 4", "there is no setting 'concurency'"),
         ("concurrency = ", "cannot be read"),

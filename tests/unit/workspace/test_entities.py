@@ -350,7 +350,10 @@ def test_a_renamed_entity_keeps_its_former_name_as_an_alias_and_may_be_renamed_a
         (lambda e: e.rename("Mara Quill", "x" * 201), "1 to 200 characters"),
         (lambda e: e.rename("Mara Quill", "Mara\x1b[31m"), "1 to 200 characters"),
         (lambda e: e.undo(), "there is no decision to undo"),
-        (lambda e: e.undo(7), "there is no decision 7"),
+        (
+            lambda e: e.undo(7),
+            "there is no decision 7. List them with: polygraph entities decisions --index ",
+        ),
     ],
 )
 def test_a_decision_that_cannot_be_made_says_why_and_changes_nothing(index, call, message):

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from polygraph.cli.terminal import printable
 from polygraph.errors import quoted
+from polygraph.ids import document_name
 from polygraph.records import Answer, Citation, Usage
 from polygraph.text.prose import count_noun, shorten
 
@@ -105,8 +106,10 @@ def show_citation(citation: Citation, letter: str = "") -> None:
 def _source(citation: Citation) -> Text:
     """Return title, document and place of a quote, and the documents that hold it too."""
     place = f", {citation.place}" if citation.place else ""
-    also = f"; also in {', '.join(citation.also)}" if citation.also else ""
-    return Text.assemble((citation.title, "cyan"), (f"  {citation.document}{place}{also}", "dim"))
+    also = f"; also in {', '.join(map(document_name, citation.also))}" if citation.also else ""
+    return Text.assemble(
+        (citation.title, "cyan"), (f"  {document_name(citation.document)}{place}{also}", "dim")
+    )
 
 
 def usage_line(found: Answer) -> str:

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polygraph.cli.render.answer import err, out, show_table
+from polygraph.ids import document_name
 from polygraph.records import Answer
 from polygraph.retrieve.overlap import SharedPassage, found_alone, overlap
 from polygraph.text.prose import count_noun
@@ -85,11 +86,11 @@ def _answer(a: Answer, same_as: str) -> Text:
     documents = list(dict.fromkeys(c.document for c in a.citations))
     for document in documents[:_SOURCES]:
         numbers = sorted({c.n for c in a.citations if c.document == document})
-        text.append(f"\n{''.join(f'[{n}]' for n in numbers)} {document}", style="cyan")
+        text.append(f"\n{''.join(f'[{n}]' for n in numbers)} {document_name(document)}", style="cyan")
     if len(documents) > _SOURCES:
         text.append(f"\nand {count_noun(len(documents) - _SOURCES, 'more document')}", style="cyan")
     if a.nearest:
-        nearest = ", ".join(dict.fromkeys(c.document for c in a.nearest))
+        nearest = ", ".join(dict.fromkeys(document_name(c.document) for c in a.nearest))
         text.append(f"\nnearest passages: {nearest}", style="cyan")
     if a.extractive and not a.refused and not same_as:
         text.append("\n(sentences from the documents)", style="dim")

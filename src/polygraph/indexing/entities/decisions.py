@@ -3,7 +3,7 @@
 from collections.abc import Set
 from dataclasses import dataclass
 
-from polygraph.errors import BadInput
+from polygraph.errors import BadInput, quoted
 from polygraph.extract.resolution.constraints import EACH, parse_key
 from polygraph.indexing.entities.find import NAMES_SHOWN, documents_of, names_of
 from polygraph.records import Entity
@@ -146,7 +146,8 @@ def usable_name(store: StoreReader, entity: Entity, name: str) -> str:
     if others:
         other = store.graph.entities_by_row(others[:1])[0].id
         raise BadInput(
-            f"{name!r} is the name of the entity {other!r}. If both are one: polygraph entities merge"
+            f"{name!r} is the name of the entity {other!r}. If both are one: polygraph entities merge "
+            f"{quoted(entity.name)} {quoted(name)} --index {quoted(store.place)}"
         )
     return name
 
@@ -167,7 +168,7 @@ def require_no_conflict(store: StoreReader, pair: tuple[str, str], names: Set[st
         if (a.name in names and b.name in others) or (a.name in others and b.name in names):
             raise BadInput(
                 f"decision {decision.number} (split {decision.a!r}) keeps them apart. "
-                f"Undo it first: polygraph entities undo {decision.number}"
+                f"Undo it first: polygraph entities undo {decision.number} --index {quoted(store.place)}"
             )
 
 

@@ -155,7 +155,8 @@ def _unknown(store: StoreReader, text: str, suggestions: Sequence[str] = ()) -> 
     near = suggestions or _similar_names(store, text.partition(" @ ")[0])
     hint = f"Did you mean: {', '.join(map(repr, near))}? " if near else ""
     return BadInput(
-        f"the index at {store.place} has no entity {text!r}. {hint}List them with: polygraph entities list"
+        f"the index at {store.place} has no entity {text!r}. {hint}List them with: polygraph entities list --index "
+        f"{quoted(store.place)}"
     )
 
 

@@ -21,6 +21,8 @@ SPACED_CELL = re.compile(r"\S(?:\s?\S)*")
 MAX_SPACED_COLUMNS = 30
 _MAX_HEADER = 100
 """Characters of a cell that names a column, where the format does not say which row is the header."""
+_ROW_NAME = "row"
+"""Name of a first column without one."""
 _TITLE_ROWS = 5
 """Rows above a header that may hold a title."""
 _NUMERIC = re.compile(r"[-−+(]?\s?[£$€]?\s?[\d.,' ]+\s?(?:[£$€%)]|[^\W\d]{1,4})?|\d{4}-\d{2}(?:-\d{2})?")
@@ -29,15 +31,18 @@ Row = Sequence[str]
 
 
 def column_names(header: Row) -> list[str]:
-    """Return distinct column names: empty ones become ``column 3``, repeated ones ``name 2``.
+    """Return distinct column names.
 
-    >>> column_names(["a", "", "a"])
-    ['a', 'column 2', 'a 2']
+    An empty one becomes ``column 3``; the first, which holds the names of the rows, ``row``. A repeated one becomes
+    ``name 2``.
+
+    >>> column_names(["a", "", "a"]), column_names(["", "2022", "2023"])
+    (['a', 'column 2', 'a 2'], ['row', '2022', '2023'])
     """
     names: list[str] = []
     seen: dict[str, int] = {}
     for position, title in enumerate(header, 1):
-        name = " ".join(title.split()) or f"column {position}"
+        name = " ".join(title.split()) or (f"column {position}" if position > 1 else _ROW_NAME)
         seen[name] = seen.get(name, 0) + 1
         names.append(name if seen[name] == 1 else f"{name} {seen[name]}")
     return names

@@ -1,6 +1,7 @@
 """The connection to an OpenAI-compatible endpoint: bounded in bytes and time, and without redirects."""
 
 import re
+import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -191,12 +192,27 @@ class Endpoint:
             if isinstance(cause, _StatusError):
                 return self._explain_status(cause)
             cause = cause.__cause__
-        # The cause is shorter than what the library says about it.
-        text = self.clean(str(error.__cause__ or error))
+        # What the system says is shorter than what the library says about it.
+        first: BaseException = error
+        while first.__cause__ is not None:
+            first = first.__cause__
+        text = self.clean(str(first))
         if isinstance(error, http.NewConnectionError | http.ProxyError | http.SSLError):
-            return TransportError(f"the connection failed ({text})", kind="connection")
+            through = (
+                " through the proxy of HTTP_PROXY or HTTPS_PROXY"
+                if isinstance(error, http.ProxyError)
+                else ""
+            )
+            fix = (
+                ". To trust a certificate of your own: SSL_CERT_FILE"
+                if isinstance(first, ssl.SSLCertVerificationError)
+                else ""
+            )
+            return TransportError(
+                f"the connection{through} failed ({text}){fix}", kind="connection", connected=False
+            )
         if isinstance(error, http.TimeoutError):
-            return TransportError(f"no data for {self.timeout_s:g} s", kind="timeout")
+            return TransportError(f"no data for {self.timeout_s:g} s (timeout_s)", kind="timeout")
         if isinstance(error, http.DecodeError):
             return TransportError(f"the reply cannot be decompressed ({text})", kind="malformed")
         if isinstance(error, http.HTTPError):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from polygraph.errors import BadInput
+from polygraph.ids import document_name
 from polygraph.records import Answer, Citation, Entity, Relation, Retrieval
 from polygraph.server.views.documents import find_documents
 from polygraph.store.snapshot import Snapshot
@@ -46,7 +47,8 @@ class Cited(BaseModel):
     """A passage that supports part of an answer, or comes near to one; its quote was checked to be in the document."""
 
     n: int = Field(description="number in the text of the answer, as in [1]: that of the evidence")
-    document: str
+    document: str = Field(description="id, for read_document")
+    name: str = Field(description="of the document, for people")
     title: str
     start: int
     end: int
@@ -98,6 +100,7 @@ class ListedDocument(BaseModel):
     """A document of the list."""
 
     id: str
+    name: str = Field(description="for people")
     title: str
 
 
@@ -214,7 +217,7 @@ def explain_result(index: str, id: str, found: Answer) -> ExplainResult:
 def document_list(index: str, snapshot: Snapshot, q: str, after: str, limit: int) -> DocumentList:
     """Return the documents whose id or title contains `q`, in the order of their ids, behind the id `after`."""
     found, more = find_documents(snapshot, q, after, limit)
-    shown = [ListedDocument(id=id, title=title) for id, title, _ in found]
+    shown = [ListedDocument(id=id, name=document_name(id), title=title) for id, title, _ in found]
     return DocumentList(index=index, documents=shown, next=shown[-1].id if more else None)
 
 
@@ -350,6 +353,7 @@ def _cited(found: Citation) -> Cited:
     return Cited(
         n=found.n,
         document=found.document,
+        name=document_name(found.document),
         title=found.title,
         start=found.start,
         end=found.end,

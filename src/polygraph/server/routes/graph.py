@@ -68,7 +68,11 @@ async def shown(
                     409, "no-documents", "the index has no documents yet. Add some, then look at its graph"
                 )
             if "graph" not in snapshot.layers:
-                raise Problem(409, "missing-layer", "the index has no graph. Build it with: polygraph index")
+                raise Problem(
+                    409,
+                    "missing-layer",
+                    f"the index {index} has no graph. Build it on the server with: polygraph index --index DIR",
+                )
             return state.json(view(graph_views.map_of(snapshot), snapshot))
 
     return await state.threads.run(work)

@@ -29,7 +29,7 @@ _HELD = ".held"
 _KEPT = "="
 """Before the hash of a file that was there before its upload, in the record: it stays if the upload is taken back."""
 _HASH = 16
-"""Characters of the hash in names of folders."""
+"""Characters of the hash in names of folders, which `ids.document_name` leaves out."""
 _MAX_NAME = 160
 """Bytes of a name; file systems take 255."""
 _FORBIDDEN = re.compile(r'[<>:"|?*%#@\x00-\x1f]')

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polygraph.ids import document_name
 from polygraph.records import Document, Metadata
 from polygraph.server.problems import Problem, unknown
 from polygraph.server.uploads.folder import UploadFolder
@@ -59,7 +60,7 @@ def document_list(snapshot: Snapshot, q: str, cursor: str, limit: int) -> dict[s
             {
                 "id": id,
                 "title": title,
-                "path": str(metadata.get("path", id)),
+                "path": document_name(str(metadata.get("path", id))),
                 "size_bytes": _size(snapshot, id),
                 "chunks": len(snapshot.chunks_of(id)),
                 "entities": n_entities.get(id),

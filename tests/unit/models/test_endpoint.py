@@ -281,7 +281,8 @@ def test_a_reply_without_end_is_read_only_to_its_bound(kind: str, headers: str) 
             call = lambda: embedder.embed(["light"], "document")  # noqa: E731
         with pytest.raises(TransportError, match=r"larger than|too long"):
             call()
-        assert server.n_sent < MAX_REPLY_BYTES + 30_000_000
+        # Of 200 MB, what the sockets hold is sent as well: under load tens of megabytes.
+        assert server.n_sent < 2 * MAX_REPLY_BYTES
 
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"])

@@ -1,5 +1,6 @@
 """Progress on standard error: bars with count, time left and cost, or lines where there is no terminal."""
 
+import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -29,6 +30,8 @@ NAMES = {
 
 EVERY_S = 10.0
 """Seconds between lines, without a terminal."""
+SILENT_S = 60.0
+"""Seconds after which the last line is printed again while nothing is done, as in a document of many megabytes."""
 
 
 class Bars:
@@ -47,15 +50,25 @@ class Bars:
         self._quiet = quiet or not err.is_terminal
         self._lines = not quiet and not err.is_terminal
         self._spent, self._clock = spent, clock
-        self._due = clock() + EVERY_S
+        self._printed = clock()
+        self._last: tuple[str, int, int] | None = None
+        self._ended = threading.Event()
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
         if not self._quiet:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                SpinnerColumn,
+                TextColumn,
+                TimeRemainingColumn,
+            )
 
             self._bars = Progress(
+                SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=30),
                 MofNCompleteColumn(),
@@ -64,25 +77,42 @@ class Bars:
                 console=err,
             )
             self._bars.start()
+        if self._lines:
+            threading.Thread(target=self._repeat, name="progress", daemon=True).start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
         if self._bars is not None:
             self._bars.stop()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Update the bar of a stage."""
-        if self._lines and self._clock() >= self._due:
-            self._due = self._clock() + EVERY_S
-            parts = [f"{NAMES.get(stage, stage)}: {done:,} of {total:,}", self._money(done, total)]
-            err.print("; ".join(part for part in parts if part))
+        self._last = stage, done, total
+        if self._lines and self._clock() >= self._printed + EVERY_S:
+            self._print(f"{done:,} of {total:,}", self._money(done, total))
         if self._bars is None:
             return
         if stage not in self._tasks:
             self._tasks[stage] = self._bars.add_task(NAMES.get(stage, stage), total=total, money="")
         self._bars.update(self._tasks[stage], completed=done, total=total, money=self._money(done, total))
+
+    def repeat_if_silent(self) -> None:
+        """Print the last line again if nothing was done for long, so that a log tells work from a halt."""
+        if self._last is not None and self._clock() >= self._printed + SILENT_S:
+            _, done, total = self._last
+            self._print(f"{done:,} of {total:,}" if done < total else "done", "still at work")
+
+    def _repeat(self) -> None:
+        while not self._ended.wait(EVERY_S):
+            self.repeat_if_silent()
+
+    def _print(self, count: str, more: str) -> None:
+        self._printed = self._clock()
+        stage = self._last[0] if self._last is not None else ""
+        err.print("; ".join(part for part in (f"{NAMES.get(stage, stage)}: {count}", more) if part))
 
     def _money(self, done: int, total: int) -> str:
         usage = self._spent() if self._spent is not None else None

@@ -47,7 +47,7 @@ def update_documents(
         loaded: documents, which may be read while they are consumed.
         roots: the folders, files or globs that were given, absolute.
         cut: returns the parts of a document that is new or changed.
-        progress: called after each document.
+        progress: called before the first document and after each.
         on_change: called before the first change, if there is any.
         within: files and folders below the roots, absolute, if only these were read. Of the rest of the roots,
             documents stay, and so does the list of what could not be read.
@@ -72,6 +72,7 @@ def update_documents(
             on_change()
 
     others = {root for root, _ in known.values()}.difference(roots)
+    progress("documents", 0, loaded.total)
     for done, found in enumerate(loaded.documents, 1):
         document, elsewhere = _as_indexed(found, known, roots, others)
         present.add(document.id)

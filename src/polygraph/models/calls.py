@@ -311,12 +311,14 @@ class Calls:
             def call() -> tuple[NDArray[np.float64], int, int]:
                 return reranker.score(question, some), 0, 0
 
+            def keep(scores: NDArray[np.float64], done: Attempt) -> NDArray[np.float64]:
+                self.store.log(done)
+                return scores
+
             with self._sender.reserve(reranker, 0, 0):
-                scores, done = self._sender.send(
-                    reranker, call, line, key=digest("score", question), n_calls=0
+                return self._sender.send(
+                    reranker, call, line, key=digest("score", question), n_calls=0, keep=keep
                 )
-            self.store.log(done)
-            return scores
 
         cache = current_cache()
         if cache is None:

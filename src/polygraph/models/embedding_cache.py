@@ -113,7 +113,11 @@ class EmbeddingCache:
             return vectors, 0, 0
 
         with self._sender.reserve(embedder, 0, 0):
-            vectors, done = self._sender.send(embedder, call, line, key=digest(*texts[:1]), n_calls=0)
+            return self._sender.send(
+                embedder, call, line, key=digest(*texts[:1]), n_calls=0, keep=self._logged
+            )
+
+    def _logged(self, vectors: Vectors, done: Attempt) -> Vectors:
         self._store.log(done)
         return vectors
 
@@ -184,6 +188,9 @@ class EmbeddingCache:
         def embed(batch: range) -> Float16Rows:
             some = [texts[i] for i in batch]
 
+            def keep(rows: Sequence[bytes], done: Attempt) -> Float16Rows:
+                return self._store_rows(dict(zip((keys[i] for i in batch), rows, strict=True)), kind, done)
+
             def call() -> tuple[list[bytes], int, int]:
                 if counted is None:
                     return _to_float16(embedder.embed(some, kind), len(some), embedder), 0, 0
@@ -192,15 +199,15 @@ class EmbeddingCache:
 
             reads = sum(embedder.count(some)) if self._sender.estimates(embedder) else 0
             with self._sender.reserve(embedder, reads, 0):
-                rows, done = self._sender.send(
+                return self._sender.send(
                     embedder,
                     call,
                     line,
                     key=keys[batch[0]].hex(),
                     n_calls=0,
+                    keep=keep,
                     size=lambda: sum(embedder.count(some)),
                 )
-                return self._store_rows(dict(zip((keys[i] for i in batch), rows, strict=True)), kind, done)
 
         # A local embedder has its own threads.
         done: Iterable[Float16Rows]

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING
 
 from polygraph.errors import PolygraphError
@@ -176,18 +177,18 @@ class ReplyCache:
         # Counting takes time: it is done only for a cap, or for a limit of tokens per minute.
         reads = prompt_tokens(request) if self._sender.estimates(model) else None
         with self._sender.reserve(model, reads or 0, writes):
-            reply, done = self._sender.send(
+            stored = self._sender.send(
                 model,
                 call,
                 line,
                 key=key,
                 n_calls=1,
+                keep=partial(self._store.save_reply, key),
                 size=lambda: writes + (prompt_tokens(request) if reads is None else reads),
             )
-            stored = self._store.save_reply(key, reply, done)
         with self._lock:
             n, total = self._written.get((line.stage, line.model), (0, 0))
-            self._written[line.stage, line.model] = (n + 1, total + reply.completion_tokens)
+            self._written[line.stage, line.model] = (n + 1, total + stored.completion_tokens)
         return stored
 
     def _expected(self, line: Attempt, max_tokens: int | None) -> int:

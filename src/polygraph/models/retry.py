@@ -22,6 +22,7 @@ from polygraph.records import Usage, digest
 from polygraph.text.prose import count_noun
 
 S = TypeVar("S")
+T = TypeVar("T")
 
 MAX_BACKOFF_S = 60.0
 MAX_WAIT_S = 900.0
@@ -155,8 +156,9 @@ class Sender:
         *,
         key: str,
         n_calls: int,
+        keep: Callable[[S, Attempt], T],
         size: Callable[[], int] | None = None,
-    ) -> tuple[S, Attempt]:
+    ) -> T:
         """Call a model until it replies.
 
         Args:
@@ -165,10 +167,12 @@ class Sender:
             line: the ledger entry, to be completed.
             key: seeds the jitter together with the seed.
             n_calls: 1 for language models, 0 for others, as `Usage` counts.
+            keep: commits the reply with its ledger entry. Until then the call counts as one in flight, so that a kill
+                loses no more replies than calls may be in flight.
             size: returns the expected tokens of the call; called only if the endpoint limits tokens.
 
         Returns:
-            The reply and its ledger entry, which is not written yet: it is to be committed with the reply.
+            What `keep` returns.
 
         Raises:
             ModelUnavailable: if no attempt brought a reply, or the endpoint seems to be down.
@@ -209,11 +213,13 @@ class Sender:
             else:
                 # A model of the user's own may report anything; nothing lowers what is spent.
                 reads, writes = max(0, reads), max(0, writes)
-                pacer.release(ticket, None, model=model.name, tokens=reads + writes)
-                line = self._with_usage_note(model, line, getattr(value, "implausible_usage", ""))
-                done = self._completed(model, line, clock, reads, writes)
-                self._spend(model, done, n_calls)
-                return value, done
+                try:
+                    line = self._with_usage_note(model, line, getattr(value, "implausible_usage", ""))
+                    done = self._completed(model, line, clock, reads, writes)
+                    self._spend(model, done, n_calls)
+                    return keep(value, done)
+                finally:
+                    pacer.release(ticket, None, model=model.name, tokens=reads + writes)
 
     def _raise_if_final(
         self,

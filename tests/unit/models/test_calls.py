@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from polygraph.errors import (
     StorageFailed,
     UnusableReply,
 )
+from polygraph.models.call_store import Attempt, CallStore
 from polygraph.models.calls import Calls
 from polygraph.models.pacing import Pacer
 from polygraph.models.prices import Price
@@ -178,6 +180,35 @@ def test_a_reply_is_stored_before_it_is_used(server: ScriptedServer, tmp_path: P
         assert calls.ask(chat(server), question(), plain, stage="x") == '{"keeper": "Ada"}'
         assert calls.ledger()[0].ok == 1
     assert server.calls == 1
+
+
+def test_a_reply_that_is_not_stored_yet_counts_as_a_call_in_flight(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unsaved: list[int] = []
+    saved: list[ChatReply] = []
+    save = CallStore.save_reply
+
+    def slow(store: CallStore, key: str, reply: ChatReply, attempt: Attempt) -> ChatReply:
+        time.sleep(0.05)
+        unsaved.append(server.calls - len(saved))
+        saved.append(save(store, key, reply, attempt))
+        return saved[-1]
+
+    monkeypatch.setattr(CallStore, "save_reply", slow)
+    with Calls(None, concurrency=2) as calls:
+        model = chat(server)
+        requests = [question(f"Who keeps the light {n}?") for n in range(8)]
+        askers = [
+            threading.Thread(target=partial(calls.ask, model, request, plain, stage="x"))
+            for request in requests
+        ]
+        for asker in askers:
+            asker.start()
+        for asker in askers:
+            asker.join()
+    assert len(saved) == len(requests)
+    assert max(unsaved) <= 2
 
 
 @pytest.mark.slow

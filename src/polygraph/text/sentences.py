@@ -85,6 +85,15 @@ _PIECE = 20_000
 """Characters passed to the library at once: its search for closing quotes is quadratic."""
 
 
+def is_question(text: str) -> bool:
+    """Return whether a sentence asks something; one in quotation marks is what somebody else asks.
+
+    >>> is_question("**Where can I park?**"), is_question("Park behind the hall.")
+    (True, False)
+    """
+    return text.rstrip("*_ ").endswith(("?", "？", "؟"))
+
+
 def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
     r"""Split a text into sentences.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from polygraph.text.lists import ITEM
+from polygraph.text.sentences import is_question
 
 QUESTION_MARK = re.compile(r"(?:Q|Question|F|Frage)(?:\s?\d{1,3})?[.:)]\s+")
 """Before a question in a list of them, an interview or a hearing."""
@@ -43,15 +44,6 @@ class ParagraphHead:
         mark = _ANSWER_MARK.match(text, start, end) if is_question(self.text) else None
         is_initial = not self.is_marked and _INITIAL.match(text, start)
         return start if mark is None or is_initial else mark.end()
-
-
-def is_question(text: str) -> bool:
-    """Return whether a sentence asks something.
-
-    >>> is_question("**Where can I park?**"), is_question("Park behind the hall.")
-    (True, False)
-    """
-    return text.rstrip("*_ ").endswith(("?", "？", "؟"))
 
 
 def paragraph_heads(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, ParagraphHead]:

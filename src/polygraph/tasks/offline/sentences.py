@@ -16,13 +16,12 @@ from polygraph.records import Chunk, Span
 from polygraph.tasks.offline.paragraph_heads import (
     QUESTION_MARK,
     ParagraphHead,
-    is_question,
     paragraph_heads,
 )
 from polygraph.text.language import detect_language
 from polygraph.text.lists import ITEM, join_lists
 from polygraph.text.quantities import Date, document_date, is_time, located_dates
-from polygraph.text.sentences import LINE_MARK, after_markup, atx_heading, sentence_spans
+from polygraph.text.sentences import LINE_MARK, after_markup, atx_heading, is_question, sentence_spans
 from polygraph.text.words import content_stems, question_names, words
 
 DUPLICATE_OVERLAP = 0.6

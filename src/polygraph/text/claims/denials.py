@@ -16,6 +16,7 @@ from polygraph.text.claims.repeats import (
     stems,
 )
 from polygraph.text.language import first_language
+from polygraph.text.sentences import is_question
 from polygraph.text.words import content_stems, root_of, stem
 
 _MIN_SHARED = 0.75
@@ -349,7 +350,7 @@ def _implicit(text: str) -> frozenset[str]:
 
 def _asks(sentence: str) -> bool:
     """Return whether a sentence is a question, which affirms nothing and denies nothing."""
-    return sentence.rstrip(' \t\n"”’)»').endswith(("?", "？"))
+    return is_question(sentence.rstrip(' \t\n"”’)»'))
 
 
 def _ordered(text: str) -> list[str]:

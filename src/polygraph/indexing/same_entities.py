@@ -11,11 +11,10 @@ import numpy as np
 
 from polygraph.arrays import Array, Table
 from polygraph.errors import UnusableReply
+from polygraph.extract.resolution.clusters.merger import yields_its_id
 from polygraph.extract.resolution.constraints import parse_key
-from polygraph.extract.resolution.names.acronyms import is_initials
 from polygraph.extract.resolution.records import RULES, Merge, PairDecision, ResolvedRows, SplitEntity
 from polygraph.extract.resolution.suggestions.name_lists import LISTED
-from polygraph.extract.resolution.vocabulary.general_nouns import is_general_noun
 from polygraph.indexing.described_names import descriptions_by_name
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
@@ -142,13 +141,12 @@ def apply_answers(
 def _better_named(pair: PairDecision) -> str:
     """Return the entity that keeps its id as in `Merger`, or nothing if that with more mentions does.
 
-    Of two that a rule presumes one, it is that with the longer name; a general noun or initials never keep their id
-    beside a name.
+    Of two that a rule presumes one, it is that with the longer name.
     """
-    is_general = [is_general_noun(name) or is_initials(name) for name in pair.names]
+    yields = [yields_its_id(name) for name in pair.names]
     n_characters = [len(name) for name in pair.names]
-    if is_general[0] != is_general[1]:
-        return pair.entities[is_general[0]]
+    if yields[0] != yields[1]:
+        return pair.entities[yields[0]]
     if pair.decision != "presumed" or n_characters[0] == n_characters[1]:
         return ""
     return pair.entities[n_characters[0] < n_characters[1]]

@@ -53,6 +53,11 @@ class MergeLink(NamedTuple):
     evidence: str
 
 
+def yields_its_id(base: str) -> bool:
+    """Return whether a base name, a general noun (``bishop``) or initials (``E. L.``), is no id beside a name."""
+    return is_general_noun(base) or is_initials(base)
+
+
 class Merger:
     """Union-find over clusters: what cannot be one entity is not merged.
 
@@ -171,8 +176,7 @@ class Merger:
     ) -> bool:
         """Merge two clusters unless something conflicts, and return whether they are one.
 
-        The larger keeps its base name, unless that is a general noun (``bishop``) or consists of initials (``E. L.``)
-        and the other one is a name.
+        The larger keeps its base name, unless `yields_its_id` holds for that and not for the other.
         """
         compared = self.clusters[a].first_row, self.clusters[b].first_row
         a, b = self.root(a), self.root(b)
@@ -185,7 +189,7 @@ class Merger:
         larger, smaller = sorted(
             (a, b),
             key=lambda n: (
-                is_general_noun(self.clusters[n].base) or is_initials(self.clusters[n].base),
+                yields_its_id(self.clusters[n].base),
                 -self.clusters[n].size,
                 self.clusters[n].base,
                 n,

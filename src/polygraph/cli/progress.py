@@ -92,7 +92,7 @@ class Bars:
         """Update the bar of a stage."""
         self._last = stage, done, total
         if self._lines and self._clock() >= self._printed + EVERY_S:
-            self._print(f"{done:,} of {total:,}", self._money(done, total))
+            self._print(stage, f"{done:,} of {total:,}", self._money(done, total))
         if self._bars is None:
             return
         if stage not in self._tasks:
@@ -102,16 +102,15 @@ class Bars:
     def repeat_if_silent(self) -> None:
         """Print the last line again if nothing was done for long, so that a log tells work from a halt."""
         if self._last is not None and self._clock() >= self._printed + SILENT_S:
-            _, done, total = self._last
-            self._print(f"{done:,} of {total:,}" if done < total else "done", "still at work")
+            stage, done, total = self._last
+            self._print(stage, f"{done:,} of {total:,}" if done < total else "done", "still at work")
 
     def _repeat(self) -> None:
         while not self._ended.wait(EVERY_S):
             self.repeat_if_silent()
 
-    def _print(self, count: str, more: str) -> None:
+    def _print(self, stage: str, count: str, more: str) -> None:
         self._printed = self._clock()
-        stage = self._last[0] if self._last is not None else ""
         err.print("; ".join(part for part in (f"{NAMES.get(stage, stage)}: {count}", more) if part))
 
     def _money(self, done: int, total: int) -> str:

@@ -133,7 +133,7 @@ class IndexWriter:
             on_change()
             rechunk_documents(store, partial(self._cut_each, manifest), self.progress)
         if loaded is not None:
-            # Whoever has only parts of the paths read knows which of them are missing.
+            # Jobs that read only some of the files are repeated by their queue if they are stopped.
             is_whole = within is None
             first = partial(_begin_whole_reading, store, roots) if is_whole else on_change
             report = self._update_documents(loaded, roots, manifest, first, within)

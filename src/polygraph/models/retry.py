@@ -35,15 +35,18 @@ its address is wrong. One that has answered may be starting again, which is wort
 MAX_EMPTY_REPLIES = 3
 """Empty replies after which a request fails: each of them is billed."""
 
-_METERS: contextvars.ContextVar[tuple["Meter", ...]] = contextvars.ContextVar("meters", default=())
-
-
+_QUIET_WAIT_S = 2.0
+"""Seconds that a call waits between its attempts before that is said, where the endpoint is there."""
+_NOTICE_EVERY_S = 30.0
+"""Least time between two notices about one endpoint."""
 _ADVICE: Mapping[TransportKind, str] = {
-    "connection": "Check that it runs, and its base URL. ",
-    "timeout": "Check that it runs; for a slow model, raise POLYGRAPH_TIMEOUT_S. ",
-    "server": "Its own log says why. ",
+    "connection": "Check that it runs, and its base URL",
+    "timeout": "Check that it runs; for a slow model, raise POLYGRAPH_TIMEOUT_S",
+    "server": "Its own log says why",
 }
 """What to do about an endpoint that does not answer, by the kind of the last failure."""
+
+_METERS: contextvars.ContextVar[tuple["Meter", ...]] = contextvars.ContextVar("meters", default=())
 
 
 def _place(model: Any) -> str:
@@ -60,12 +63,6 @@ def is_local(model: object) -> bool:
 def price_for(model: Any, prices: Mapping[str, Price]) -> Price | None:
     """Return the price of a model: nothing if it runs on this machine, None if it is not known."""
     return FREE if is_local(model) else price_of(model.name, prices)
-
-
-_QUIET_WAIT_S = 2.0
-"""Seconds that a call waits between its attempts before that is said, where the endpoint is there."""
-_NOTICE_EVERY_S = 30.0
-"""Least time between two notices about one endpoint."""
 
 
 class ImplausibleUsage(UserWarning):
@@ -266,9 +263,10 @@ class Sender:
                 raise UnusableReply(
                     f"no answer in {n} attempts, while other calls were answered: {error}"
                 ) from error
+            advice = f"{_ADVICE[error.kind]}. " if error.kind in _ADVICE else ""
             raise ModelUnavailable(
                 f"{where} did not answer in {count_noun(n, 'attempt')}, the last failed with: {error}. "
-                f"{_ADVICE.get(error.kind, '')}{resume}"
+                f"{advice}{resume}"
             ) from error
         if waited > self._max_wait_s:
             raise ModelUnavailable(
@@ -284,7 +282,7 @@ class Sender:
                 return
             self._noticed[where] = now
         again = f"Trying again in {delay_s:.0f} s" if delay_s >= 1 else "Trying again"
-        fix = ". Check that it runs, and its base URL" if not error.connected else ""
+        fix = "" if error.connected else f". {_ADVICE['connection']}"
         # Without a registry, a later failure for the same reason is shown as well.
         warnings.warn_explicit(f"{where}: {error}. {again}{fix}", FailedAttempt, __file__, 0, module=__name__)
 

@@ -146,7 +146,7 @@ def _advice(methods: Sequence[MethodSummary], pairs: Sequence[PairSummary]) -> l
 
 
 def study_notes(
-    protocol: str, pairs: Sequence[PairSummary], judgements: Sequence[Judgement], *, has_control: bool = False
+    protocol: str, pairs: Sequence[PairSummary], judgements: Sequence[Judgement], *, has_control: bool
 ) -> list[str]:
     """Return what limits the conclusions: protocol, control, unusable judgements, alignment, refusals, length, order.
 

@@ -157,6 +157,30 @@ def overlap(a: Array, b: Array) -> bool:
     return bool((both[1:] == both[:-1]).any())
 
 
+def find_sorted(ascending: Array, wanted: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the position of each wanted value in an ascending array, and whether it is there; if not, any position.
+
+    >>> [found.tolist() for found in find_sorted(np.array([1, 3, 5]), np.array([3, 9, 2]))]
+    [[1, 2, 1], [True, False, False]]
+    """
+    if not len(ascending):
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return places, np.asarray(ascending[places] == wanted)
+
+
+def look_up(ascending: Array, values: Array, wanted: Array, missing: float) -> Array:
+    """Return the value of each wanted key, `missing` for a key that is not among the ascending ones.
+
+    >>> look_up(np.array([1, 3, 5]), np.array([0.1, 0.3, 0.5]), np.array([3, 4]), missing=0.0).tolist()
+    [0.3, 0.0]
+    """
+    if not len(ascending):
+        return np.full(len(wanted), missing)
+    places, known = find_sorted(ascending, wanted)
+    return np.where(known, values[places], missing)
+
+
 def pair_numbers(groups: Array, n: int) -> Array:
     """Return one number for each pair of members of a group: the first times `n` plus the second.
 

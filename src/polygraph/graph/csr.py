@@ -8,7 +8,7 @@ from typing import IO, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.arrays import distinct, members
+from polygraph.arrays import distinct, find_sorted, members
 
 Offsets: TypeAlias = NDArray[np.int64]
 Vertices: TypeAlias = NDArray[np.int32]
@@ -114,7 +114,7 @@ class Graph:
         places, owner = members(self.indptr, some)
         ends, others = some[owner], np.asarray(self.indices)[places].astype(np.int64)
         # An edge between two of the vertices is taken at its lower end.
-        there = some[np.minimum(np.searchsorted(some, others), len(some) - 1)] == others
+        _, there = find_sorted(some, others)
         kept = ~there | (ends < others)
         ends, others, places = ends[kept], others[kept], places[kept]
         low, high = np.minimum(ends, others), np.maximum(ends, others)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.arrays import batches
+from polygraph.arrays import batches, look_up
 from polygraph.graph.csr import Graph, Vertices, Weights
 
 _ENTRIES = 1 << 18
@@ -78,11 +78,7 @@ def with_counts(pairs: Graph, counted: Graph) -> Graph:
     a, b, _ = pairs.edges()
     c, d, counts = counted.edges()
     keys, known = _keys(a, b, pairs.n), _keys(c, d, pairs.n)  # both ascend, like edges
-    weights = np.ones(len(keys))
-    if len(known):
-        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        weights = np.where(known[place] == keys, counts[place], 1.0)
-    return Graph.from_edges(pairs.n, a, b, weights)
+    return Graph.from_edges(pairs.n, a, b, look_up(known, counts, keys, missing=1.0))
 
 
 def strongest(graph: Graph, k: int) -> Graph:

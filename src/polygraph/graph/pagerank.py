@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polygraph.arrays import look_up
 from polygraph.graph.csr import Graph
 
 Floats = NDArray[np.float64]
@@ -256,11 +257,7 @@ class Walk:
 
     def at(self, vertices: ArrayLike) -> Floats:
         """Return the scores of some vertices; 0 for those that were not reached."""
-        wanted = np.asarray(vertices, dtype=np.int64)
-        if not len(self.vertices):
-            return np.zeros(len(wanted))
-        places = np.minimum(np.searchsorted(self.vertices, wanted), len(self.vertices) - 1)
-        return np.where(self.vertices[places] == wanted, self.scores[places], 0.0)
+        return look_up(self.vertices, self.scores, np.asarray(vertices, dtype=np.int64), missing=0.0)
 
     def top(self, k: int, *, first: int = 0, last: int | None = None) -> list[tuple[int, float]]:
         """Return the best vertices in ``[first, last)`` with their scores, ties by vertex.

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import find_sorted
 from polygraph.graph.csr import Graph
 
 _KEYS = "keys.npy"
@@ -54,9 +55,8 @@ class TitleGraph:
         """Return the numbers of names by their hashes; -1 for a name without passages."""
         if not len(self.keys):
             return np.full(len(keys), -1)
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        known = (self.keys[places] == keys) & (self.n_passages(places) > 0)
-        return np.where(known, places, -1).astype(np.int64)
+        places, known = find_sorted(self.keys, keys)
+        return np.where(known & (self.n_passages(places) > 0), places, -1).astype(np.int64)
 
     def n_passages(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of passages that each name titles or occurs in, shape ``(len(names),)``."""

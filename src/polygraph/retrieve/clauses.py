@@ -59,20 +59,19 @@ def split_clauses(question: str, *, min_stems: int = MIN_STEMS) -> list[str]:
 
 
 def cover_clauses(
-    matches: Sequence[Sequence[Hit]], *, seeds: int, sharpness: float, repeat: float = 0.5, most: int = 100
+    matches: Sequence[Sequence[Hit]], *, seeds: int, sharpness: float, most: int = 100
 ) -> list[tuple[Hit, int]]:
     """Choose passages one by one so that they cover the clauses.
 
     A passage has for each clause the weight ``exp(sharpness * lead)``, where the lead is its score less that of the
     first passage after the `seeds` best ones of the clause. So clauses of any length compare: only what stands out
     from the others counts. The best weight over the clauses decides, and each passage that is chosen for a clause
-    multiplies the weights of this clause by `repeat`.
+    halves the weights of this clause.
 
     Args:
         matches: passages that match each clause, best first.
         seeds: number of passages of a clause that may stand out.
         sharpness: how much a lead counts.
-        repeat: factor on a clause for each passage that it already has, in (0, 1].
         most: number of passages to choose.
 
     Returns:
@@ -96,5 +95,5 @@ def cover_clauses(
         best = max(left, key=lambda c: round(factors[c] * weights[c][places[c]][0], 9))
         weight, n = weights[best][places[best]]
         chosen[n] = Hit(n, round(factors[best] * weight, 9)), best
-        factors[best] *= repeat
+        factors[best] /= 2
     return list(chosen.values())

@@ -111,8 +111,9 @@ def search_low_level(
     """
     found = [index.search_entities(vector, k) for vector in queries]
     cosines = {h.n: h.score for h in merge_best(found, k, threshold)}
-    reasons = {n: f"cosine {score:.3f} with the details of the question" for n, score in cosines.items()}
-    reasons = {**(seeds or {}), **{n: why for n, why in reasons.items() if n not in (seeds or {})}}
+    reasons = dict(seeds or {})
+    for n, score in cosines.items():
+        reasons.setdefault(n, f"cosine {score:.3f} with the details of the question")
     rows = list(reasons)
     found_entities = index.entities(rows, most_chunks=most_chunks)
     kept = [(n, e) for n, e in zip(rows, found_entities, strict=True) if e.chunks]

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import find_sorted
 from polygraph.graph.namesakes import distinct_name
 from polygraph.records import Relation, digest
 from polygraph.store.protocol import EntityOutline
@@ -112,12 +113,12 @@ class Edges(NamedTuple):
 
     def without(self, keys: Collection[int]) -> "Edges":
         """Return the edges but for those with some keys."""
-        if not keys or not len(self.keys):
+        if not keys:
             return self
         wanted = np.fromiter(keys, dtype=np.int64)
-        places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        places, known = find_sorted(self.keys, wanted)
         kept = np.ones(len(self.keys), dtype=np.bool_)
-        kept[places[self.keys[places] == wanted]] = False
+        kept[places[known]] = False
         return Edges(*(column[kept] for column in self))
 
 

@@ -9,6 +9,8 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import atx_heading
 from polygraph.text.words import content_stems
 
+_MOST = 3
+"""Passages that are returned."""
 _BEGINNING = 200
 """Characters of a passage that shares no word with the question."""
 
@@ -18,8 +20,6 @@ def nearest_passages(
     sentences: Sequence[Citation],
     evidence: Sequence[Evidence],
     index: Snapshot,
-    *,
-    most: int = 3,
 ) -> tuple[Citation, ...]:
     """Return the sentences of some evidence that come nearest to an answer, and of further passages the first.
 
@@ -32,15 +32,17 @@ def nearest_passages(
             other words. Empty if a name kept the question from being answered.
         evidence: best first; numbers of the citations count its pieces from 1.
         index: the snapshot that it was retrieved from.
-        most: passages to return. A piece that rests on several passages gives its first.
+
+    Returns:
+        At most `_MOST` citations, each of another passage. A piece that rests on several passages gives its first.
     """
-    found = list(sentences[:most])
+    found = list(sentences[:_MOST])
     shown = {citation.chunk for citation in found}
     firsts: dict[str, tuple[int, Evidence, Span]] = {}
     for n, item in enumerate(evidence, 1):
         if item.spans and item.spans[0].chunk not in shown:
             firsts.setdefault(item.spans[0].chunk, (n, item, item.spans[0]))
-    chosen = list(firsts.values())[: most - len(found)]
+    chosen = list(firsts.values())[: _MOST - len(found)]
     narrowed = [(n, replace(item, spans=(span,))) for n, item, span in chosen]
     chunks = chunks_of([item for _, item in narrowed], index)
     titles = index.titles(list(dict.fromkeys(span.document for _, _, span in chosen)))

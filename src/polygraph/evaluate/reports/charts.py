@@ -201,16 +201,16 @@ def pair_label(a: str, b: str) -> str:
     return f"{shorten(a)}\n– {shorten(b)}"
 
 
-def answer_map(points: NDArray[np.float64], methods: Sequence[str], types: Sequence[str] = ()) -> str:
+def answer_map(points: NDArray[np.float64], methods: Sequence[str], types: Sequence[str]) -> str:
     """Draw answers as points, coloured by method and marked by type of question.
 
     Args:
         points: shape ``(n, 2)``.
         methods: of each point.
-        types: of the question of each point; none: all have the same mark.
+        types: of the question of each point.
     """
     marks = {name: _MARKS[i % len(_MARKS)] for i, name in enumerate(sorted(set(types)))}
-    shown = np.asarray([marks[name] for name in types] or [_MARKS[0]] * len(points))
+    shown = np.asarray([marks[name] for name in types])
     with _figure(width=8.6, height=4.6) as ((axis,), finish):
         for i, name in enumerate(dict.fromkeys(methods)):
             mine = np.asarray([m == name for m in methods])

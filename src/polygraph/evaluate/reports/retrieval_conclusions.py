@@ -48,13 +48,14 @@ def conclusions(
     order = list(scores)
     best = max(order, key=lambda name: (scores[name].mean, -order.index(name)))
     top = scores[best]
+    figures = f"{top.mean:.3f} [{top.low:.3f}, {top.high:.3f}]"
     if len(order) == 1:
-        return [f"{best}: {metric} {top.mean:.3f} [{top.low:.3f}, {top.high:.3f}]"]
+        return [f"{best}: {metric} {figures}"]
     # If questions failed, a method may beat the best on more questions than all methods were measured on.
-    others = [
-        (c, c.worse if c.better == best else c.better) for c in comparisons if best in (c.better, c.worse)
-    ]
-    ranked = [c for c, _ in sorted(others, key=lambda pair: (-scores[pair[1]].mean, order.index(pair[1])))]
+    ranked = sorted(
+        (c for c in comparisons if best in (c.better, c.worse)),
+        key=lambda c: (-scores[_other(c, best)].mean, order.index(_other(c, best))),
+    )
     n = max((c.n for c in ranked), default=0) if n_shared is None else n_shared
     tied = [name for name in order if scores[name].mean == top.mean]
     who = f"{best} has" if len(tied) == 1 else f"{', '.join(tied[:-1])} and {tied[-1]} have"
@@ -63,15 +64,18 @@ def conclusions(
     on = count_noun(n, "question")
     if n_shared is not None:
         on = f"the {on} that every method could be measured on"
-    figures = f"{top.mean:.3f} [{top.low:.3f}, {top.high:.3f}]"
-    others_word = "method" if len(ranked) == 1 else "methods"
     found = [
-        f"{who} the highest {metric}: {figures} on {on}; {best} is {standing} of {len(ranked)} other {others_word}"
+        f"{who} the highest {metric}: {figures} on {on}; {best} is {standing} of "
+        f"{count_noun(len(ranked), 'other method')}"
     ]
     advice = _cheapest_sentence(best, ranked, costs)
     found += [advice] if advice else []
     found += [_comparison_sentence(c, costs, with_n=n_shared is not None) for c in ranked]
     return found
+
+
+def _other(c: Comparison, best: str) -> str:
+    return c.worse if c.better == best else c.better
 
 
 def _kind(c: Comparison, best: str) -> str:
@@ -82,7 +86,7 @@ def _kind(c: Comparison, best: str) -> str:
 
 def _cheapest_sentence(best: str, ranked: Sequence[Comparison], costs: Mapping[str, QuestionCost]) -> str:
     """Name the cheapest of the methods that are equivalent to the best; empty if there are none, or costs are equal."""
-    equivalent = [best, *(c.worse if c.better == best else c.better for c in ranked if c.within_margin)]
+    equivalent = [best, *(_other(c, best) for c in ranked if c.within_margin)]
     if len(equivalent) == 1:
         return ""
     known = all(costs[name].money is not None for name in equivalent)

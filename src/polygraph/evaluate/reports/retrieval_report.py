@@ -23,7 +23,6 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import QuestionResult
 from polygraph.evaluate.reports.retrieval_conclusions import QuestionCost, conclusions
 from polygraph.evaluate.statistics.compare import Comparison, compare_methods
-from polygraph.evaluate.statistics.decide import MARGIN
 from polygraph.evaluate.statistics.intervals import (
     FEW_QUESTIONS,
     Interval,
@@ -168,7 +167,7 @@ def summarise_retrieval(
     ks: Sequence[int],
     metric: str,
     seed: int,
-    margin: float = MARGIN,
+    margin: float,
 ) -> RetrievalReport:
     """Summarise the results of all methods; all tests are seeded.
 

@@ -13,7 +13,7 @@ from polygraph.evaluate.reports.formatting import (
     rate_interval,
     signed_percent,
 )
-from polygraph.evaluate.statistics.intervals import few_questions_note
+from polygraph.evaluate.statistics.intervals import Interval, few_questions_note
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
 from polygraph.text.prose import count_noun
 
@@ -29,16 +29,11 @@ _MIN_POSITION_BIAS = 0.2
 
 def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
     """Say which of two methods is judged better, or that they are equivalent or undecided, and compare costs."""
-    low, mean, high = pair.relative.low, pair.relative.mean, pair.relative.high
-    better, worse = (a, b)
-    if pair.differs and mean < 0:
+    better, worse, rate = a, b, pair.relative
+    if pair.differs and rate.mean < 0:
         # The rate of the better method is positive.
-        better, worse, low, mean, high = b, a, -high, -mean, -low
-    adjusted = ", both corrected for all pairs" if pair.level < ALPHA else ""
-    figures = (
-        f"relative win rate {signed_percent(mean)}%, {confidence_percent(pair.level)} interval "
-        f"{signed_percent(low)} to {signed_percent(high)}%, {p_equation(pair.p)}{adjusted}"
-    )
+        better, worse, rate = b, a, Interval(-rate.mean, -rate.high, -rate.low)
+    figures = _figures(rate, pair) + (", both corrected for all pairs" if pair.level < ALPHA else "")
     margin = f"{100 * pair.margin:.3g} points"
     if pair.differs:
         small = f"; the difference is within the margin of {margin}" if pair.within_margin else ""
@@ -66,10 +61,6 @@ def control_sentence(pair: PairSummary, n_identical: int) -> str:
         n_identical: questions on which both gave the same answer.
     """
     relative = pair.relative
-    figures = (
-        f"relative win rate {signed_percent(relative.mean)}%, {confidence_percent(pair.level)} interval "
-        f"{signed_percent(relative.low)} to {signed_percent(relative.high)}%, {p_equation(pair.p)}"
-    )
     if n_identical >= pair.n:
         meaning = "all answers are identical, so the control proves nothing"
     elif relative.low <= 0 <= relative.high:
@@ -78,7 +69,14 @@ def control_sentence(pair: PairSummary, n_identical: int) -> str:
         meaning = "a difference is found where there is none, so differences of this size prove nothing"
     return (
         f"A/A control: two independent runs of {pair.a} were compared on {count_noun(pair.n, 'question')} "
-        f"({figures}); {meaning}."
+        f"({_figures(relative, pair)}); {meaning}."
+    )
+
+
+def _figures(rate: Interval, pair: PairSummary) -> str:
+    return (
+        f"relative win rate {signed_percent(rate.mean)}%, {confidence_percent(pair.level)} interval "
+        f"{signed_percent(rate.low)} to {signed_percent(rate.high)}%, {p_equation(pair.p)}"
     )
 
 
@@ -148,7 +146,7 @@ def _advice(methods: Sequence[MethodSummary], pairs: Sequence[PairSummary]) -> l
 
 
 def study_notes(
-    protocol: str, pairs: Sequence[PairSummary], judgements: Sequence[Judgement], *, has_control: bool = False
+    protocol: str, pairs: Sequence[PairSummary], judgements: Sequence[Judgement], *, has_control: bool
 ) -> list[str]:
     """Return what limits the conclusions: protocol, control, unusable judgements, alignment, refusals, length, order.
 

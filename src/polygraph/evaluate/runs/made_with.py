@@ -38,8 +38,8 @@ def describe_answerer(
     models: Models,
     *,
     temperature: float = 0.0,
-    max_tokens: int | None = None,
-    form: AnswerForm | None = None,
+    max_tokens: int | None,
+    form: AnswerForm | None,
     document: str = "",
 ) -> MadeWith:
     """Return everything besides the question that an answer by a method depends on.

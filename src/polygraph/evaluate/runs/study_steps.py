@@ -7,8 +7,6 @@ from polygraph.errors import BadInput, UnusableReply
 from polygraph.evaluate.judging import listwise
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import (
-    ATTEMPTS,
-    TOLERANCE,
     AlignedPair,
     align_lengths,
     unaligned_pair,
@@ -35,9 +33,9 @@ def align_answers(
     models: Models,
     progress: Progress,
     *,
-    tolerance: int = TOLERANCE,
-    attempts: int = ATTEMPTS,
-    trial: int = 0,
+    tolerance: int,
+    attempts: int,
+    trial: int,
 ) -> list[AlignedPair]:
     """Align the lengths of the answers of each pair of methods, question by question.
 
@@ -144,7 +142,7 @@ def judge_aligned(
     calls: Calls,
     progress: Progress,
     *,
-    own_answers: bool = False,
+    own_answers: bool,
 ) -> list[Judgement]:
     """Judge the pairs that were not discarded.
 

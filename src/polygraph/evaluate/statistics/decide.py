@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from polygraph.evaluate.statistics.intervals import Interval, PairedMean
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
+from polygraph.evaluate.statistics.power import POWER
 
 Decision: TypeAlias = Literal["better", "equivalent", "undecided"]
 
@@ -29,10 +30,8 @@ def within(difference: Interval, margin: float) -> bool:
     return -margin <= difference.low and difference.high <= margin
 
 
-def further_questions(
-    paired: PairedMean, margin: float, *, alpha: float = ALPHA, power: float = 0.8
-) -> int | None:
-    """Return how many more questions would decide with the given power, if they vary as those asked.
+def further_questions(paired: PairedMean, margin: float, *, alpha: float = ALPHA) -> int | None:
+    """Return how many more questions would decide with `POWER`, if they vary as those asked.
 
     Either a difference is found or equivalence, whichever takes fewer questions; the true difference is taken to be
     the observed one. A normal approximation; but a difference takes at least as many questions as the randomisation
@@ -42,7 +41,6 @@ def further_questions(
         paired: the differences of the questions asked.
         margin: of equivalence.
         alpha: level of the interval that decides.
-        power: chance that it decides.
 
     Returns:
         At least 1; None if no number would decide, because the observed difference is at most 0 and `margin` is 0.
@@ -57,7 +55,7 @@ def further_questions(
     else:
         normal = NormalDist()
         quantile = normal.inv_cdf(1 - alpha / 2)
-        reach = (quantile + normal.inv_cdf(power)) * paired.scale
+        reach = (quantile + normal.inv_cdf(POWER)) * paired.scale
         # Guenther (1981): Student's quantile takes so many observations more than the normal one.
         student = 0.0 if paired.outcomes else quantile**2 / 2
         found, equivalent = (

@@ -245,11 +245,10 @@ class _Extractor:
             raws.append(parser.raw)
             if parser.finish == "length":
                 problems.append(f"gleaning {n + 1}: {_TRUNCATED}")
-            both = found + more
-            if len(both.entities) == len(found.entities) and len(both.relations) == len(found.relations):
-                found = both
+            before = len(found.entities), len(found.relations)
+            found = found + more
+            if (len(found.entities), len(found.relations)) == before:
                 break
-            found = both
         return found
 
     def _parser(self, window: Window, *, may_be_empty: bool) -> "_ReplyParser":

@@ -76,7 +76,7 @@ def extract(
             notes.append(f"{n_failed} of {len(windows)} windows could not be extracted; see their problems")
 
 
-def window_languages(windows: Sequence[Window], language: str = "en") -> list[str]:
+def window_languages(windows: Sequence[Window], language: str) -> list[str]:
     """Return the language of each window: its own if it can be detected, else its document's, else the default."""
     own = [detect_language(window.text) for window in windows]
     votes: dict[str, Counter[str]] = {}

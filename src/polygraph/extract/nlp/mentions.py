@@ -55,7 +55,7 @@ class TokenSpan:
     """True for a name or a date, False for a noun phrase."""
 
 
-def find_mentions(sentence: Sentence, title: str = "") -> tuple[list[TokenSpan], list[tuple[int, int]]]:
+def find_mentions(sentence: Sentence, title: str) -> tuple[list[TokenSpan], list[tuple[int, int]]]:
     """Find the mentions of a sentence.
 
     These are the recogniser's entities, capitalised spans, dates, and noun phrases without determiners. A name replaces

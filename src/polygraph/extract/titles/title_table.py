@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import Array, Table, TableBuilder, distinct, members, offsets, union
+from polygraph.arrays import Array, Table, TableBuilder, distinct, find_sorted, members, offsets, union
 from polygraph.extract.titles.find_titles import DocumentTitles, word_hashes
 
 _COLUMNS: Mapping[str, Mapping[str, str]] = {
@@ -125,11 +125,11 @@ class TitleTable:
         found: NDArray[np.bool_] = np.zeros(len(self), dtype=np.bool_)
         titles, words = self.tables["titles"], self.tables["words"]
         leaving = np.array(sorted(gone), dtype=np.uint64)
-        found[_documents(titles, np.flatnonzero(among(titles["name"], leaving)))] = True
+        found[_documents(titles, np.flatnonzero(_among(titles["name"], leaving)))] = True
         wanted = [np.array(sorted(word_hashes(title)), dtype=np.uint32) for title in new]
         if not wanted:
             return found
-        rows = np.flatnonzero(among(words["hash"], distinct(np.concatenate(wanted))))
+        rows = np.flatnonzero(_among(words["hash"], distinct(np.concatenate(wanted))))
         # The documents with each word, ascending, word by word.
         word, document = words["hash"][rows], _documents(words, rows)
         order = np.argsort(word, kind="stable")
@@ -139,7 +139,7 @@ class TitleTable:
             having = sorted((document[a:b] for a, b in zip(begin, end, strict=True)), key=len)
             with_all = having[0]
             for some in having[1:]:
-                with_all = with_all[among(with_all, some)]
+                with_all = with_all[_among(with_all, some)]
             found[with_all] = True
         return found
 
@@ -170,21 +170,14 @@ class TitleTable:
             )
 
 
-def among(values: Array, ascending: Array) -> NDArray[np.bool_]:
-    """Return which of some values are among others, shape ``(len(values),)``; the others ascend.
-
-    >>> among(np.array([3, 1]), np.array([1, 2])).tolist()
-    [False, True]
-    """
-    if not len(ascending):
-        return np.zeros(len(values), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return np.asarray(ascending[place] == values)
+def _among(values: Array, ascending: Array) -> NDArray[np.bool_]:
+    """Return which of some values are among others, which ascend."""
+    return find_sorted(ascending, values)[1]
 
 
 def _pairs(passages: Array, names: Keys, wanted: Keys, keys: Keys) -> Pairs:
     """Return the wanted names in passages as pairs of the position in `keys` and the passage, in the order given."""
-    rows = among(names, wanted)
+    rows = _among(names, wanted)
     numbers = np.searchsorted(keys, names[rows]).astype(np.int32)
     return np.stack((numbers, passages[rows].astype(np.int32, copy=False)), axis=1)
 

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from polygraph.arrays import Array, batches, group_order, members, offsets
+from polygraph.arrays import Array, batches, find_sorted, group_order, members, offsets
 from polygraph.graph.edges import edge_arrays
 from polygraph.memory import trim_heap
 from polygraph.records import Community, CountedCommunity, Entity, Relation
@@ -148,8 +148,8 @@ class Members:
             source += begin
             relation = self._by_source[positions]
             wanted = community[source] * width + self.targets[relation]
-            target = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            inside = np.flatnonzero(keys[target] == wanted)
+            target, known = find_sorted(keys, wanted)
+            inside = np.flatnonzero(known)
             source = source[inside]
             found.append(
                 np.stack((community[source], relation[inside], source, target[inside])).astype(np.int32)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from polygraph.arrays import Array, distinct, members, offsets
+from polygraph.arrays import Array, distinct, find_sorted, members, offsets
 from polygraph.graph.reports.members import InnerRelations, Members, add_weights
 from polygraph.graph.reports.sentence_table import SentenceTable
 
@@ -157,8 +157,8 @@ def _score_part(keys: Array, known: Array, ends: Array, importance: Array, table
     positions, candidate = members(table.name_offsets, sentence)
     n_names = np.maximum(np.bincount(candidate, minlength=len(keys)), 1)
     wanted = community[candidate] * max(len(table.names), 1) + table.named[positions]
-    member = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    inside = np.flatnonzero(known[member] == wanted)
+    member, is_member = find_sorted(known, wanted)
+    inside = np.flatnonzero(is_member)
     candidate, member = candidate[inside], member[inside]
     count = np.bincount(candidate, minlength=len(keys))
     quality = table.quality[sentence]

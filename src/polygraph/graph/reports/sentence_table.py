@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from polygraph.arrays import BATCH, Array, distinct, members, offsets, text_hash
+from polygraph.arrays import BATCH, Array, distinct, look_up, members, offsets, text_hash
 from polygraph.graph.chunk_numbers import ChunkNumbers
 from polygraph.graph.reports.members import GraphRows, Hashes
 from polygraph.graph.reports.sentence_quality import (
@@ -281,11 +281,7 @@ def _concatenate(values: Array, ends: Array, groups: Array) -> Array:
 
 def _look_up(hashes: Array, qualities: Qualities | None) -> Array:
     """Return the known quality of each text, NaN where it is not known."""
-    if qualities is None or not len(qualities[0]):
-        return np.full(len(hashes), np.nan)
-    known, values = qualities
-    position = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-    return np.where(known[position] == hashes, values[position], np.nan)
+    return np.full(len(hashes), np.nan) if qualities is None else look_up(*qualities, hashes, missing=np.nan)
 
 
 def lower_legal_chunks(qualities: Array, chunk: Array, n_chunks: int) -> None:

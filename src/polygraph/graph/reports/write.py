@@ -149,14 +149,7 @@ def extractive_reports(
 ) -> Iterator[Report]:
     """Write one report for each community without a model, one after the other.
 
-    Args:
-        communities: as for `write_reports`, which returns the same reports; read once.
-        graph: see `write_reports`.
-        chunk_text: see `write_reports`.
-        language: see `write_reports`.
-        qualities: see `write_reports`.
-        folder: see `write_reports`.
-        on_done: see `write_reports`.
+    The arguments are those of `write_reports`, which returns the same reports; `communities` is read once.
 
     Yields:
         A report on each community, followed by those on its parts.
@@ -271,11 +264,8 @@ class _Reports(dict[str, Report]):
     Args:
         records: makes the reports.
         contexts: makes what the model reads.
-        max_words: see `write_reports`.
         chat: the model, or None.
-        known: see `write_reports`.
-        keep: see `write_reports`.
-        on_done: see `write_reports`.
+        max_words, known, keep, on_done: see `write_reports`.
     """
 
     def __init__(

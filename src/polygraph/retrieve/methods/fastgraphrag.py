@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polygraph.arrays import look_up
 from polygraph.graph.edges import overwrite, strongest, with_counts
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, inflow, walk
 from polygraph.models import Models
@@ -217,7 +217,8 @@ class FastGraphRAG:
         """
         sources, targets, _ = index.relation_ends(list(scores))
         rows = np.array(sorted(scores), dtype=np.int64)
-        sums = _scores_at(sources, rows, scores) + _scores_at(targets, rows, scores)
+        of_row = np.array([scores[n] for n in rows.tolist()])
+        sums = look_up(rows, of_row, sources, missing=0.0) + look_up(rows, of_row, targets, missing=0.0)
         # They ascend by their ends, and sorting is stable.
         order = np.argsort(-np.round(sums, 12), kind="stable")
         found: list[tuple[Relation, float]] = []
@@ -315,17 +316,6 @@ def _restart_weights(matches: Sequence[_Match]) -> dict[int, float]:
         for n, similarity in match.rows:
             reset[n] = max(reset.get(n, 0.0), similarity / total)
     return reset
-
-
-def _scores_at(
-    vertices: NDArray[np.int32], rows: NDArray[np.int64], scores: Mapping[int, float]
-) -> NDArray[np.float64]:
-    """Return the scores of vertices; 0 for those that are not among `rows`, which ascend."""
-    if not len(rows):
-        return np.zeros(len(vertices))
-    values = np.array([scores[n] for n in rows.tolist()])
-    places = np.minimum(np.searchsorted(rows, vertices), len(rows) - 1)
-    return np.where(rows[places] == vertices, values[places], 0.0)
 
 
 def _why_nothing(n_entities: int, method: FastGraphRAG) -> str:

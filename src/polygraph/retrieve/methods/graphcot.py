@@ -6,8 +6,9 @@ neighbours are limited and say how many are missing; the agent cites what it saw
 other.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
@@ -164,7 +165,7 @@ def _has_entity(question: str, index: Snapshot, models: Models) -> bool:
 
 
 def _run_actions(
-    run: _AgentRun, n: int, thought: str, actions: tuple[AgentAction, ...], tools: GraphTools
+    run: _AgentRun, n: int, thought: str, actions: Sequence[AgentAction], tools: GraphTools
 ) -> None:
     """Run the actions of one step and record the observations."""
     run.transcript.append(f"Step {n}\nThought: {neutralize(thought, FENCES['transcript']) or '(none)'}")
@@ -192,14 +193,13 @@ def _explore_without_model(question: str, index: Snapshot, models: Models, tools
     wanted = named or question_entities(question, models, method=_NAME).named or (question[:500],)
     texts = list(dict.fromkeys(wanted))[:_SEEDS]
     tools.find_each(texts)
-    _run_actions(
-        run, 1, "find the nodes of the question", tuple(_action("RetrieveNode", "", t) for t in texts), tools
-    )
+    actions = [AgentAction(tool="RetrieveNode", argument=text) for text in texts]
+    _run_actions(run, 1, "find the nodes of the question", actions, tools)
     seeds = list(dict.fromkeys(found[0][0].id for text in texts if (found := tools.find(text))))
-    _run_actions(run, 2, "read about them", tuple(_action("NodeFeature", s, "sources") for s in seeds), tools)
-    _run_actions(
-        run, 3, "look at their neighbours", tuple(_action("NeighbourCheck", s, "") for s in seeds), tools
-    )
+    actions = [AgentAction(tool="NodeFeature", node=node, argument="sources") for node in seeds]
+    _run_actions(run, 2, "read about them", actions, tools)
+    actions = [AgentAction(tool="NeighbourCheck", node=node) for node in seeds]
+    _run_actions(run, 3, "look at their neighbours", actions, tools)
     asked = set(content_stems(question))
     ranked: dict[str, int] = {}
     for triple in tools.triples:
@@ -208,17 +208,11 @@ def _explore_without_model(question: str, index: Snapshot, models: Models, tools
             ranked[node] = max(ranked.get(node, 0), shared)
     order = sorted(ranked, key=lambda node: (-ranked[node], node))[:_SEEDS]
     if order:
-        actions = tuple(_action("NodeFeature", node, "sources") for node in order)
+        actions = [AgentAction(tool="NodeFeature", node=node, argument="sources") for node in order]
         _run_actions(
             run, 4, "read about the neighbours that have most to do with the question", actions, tools
         )
     return run
-
-
-def _action(
-    tool: Literal["RetrieveNode", "NodeFeature", "NeighbourCheck"], node: str, argument: str
-) -> AgentAction:
-    return AgentAction(tool=tool, node=node, argument=argument)
 
 
 def _ranking(tools: GraphTools) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from polygraph.arrays import find_sorted
 from polygraph.models import Models
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
@@ -250,10 +251,9 @@ class RelationEnds:
         ends, place = np.unique(np.concatenate([self._sources, self._targets]), return_inverse=True)
         # Where each end stands in the list of entities; behind its end if it does not.
         order = np.full(len(ends), len(rows))
-        if len(ends):
-            places = np.minimum(np.searchsorted(ends, rows), len(ends) - 1)
-            with_edges = np.flatnonzero(ends[places] == rows)
-            order[places[with_edges]] = with_edges
+        places, known = find_sorted(ends, np.asarray(rows))
+        with_edges = np.flatnonzero(known)
+        order[places[with_edges]] = with_edges
         self._n_ends = len(ends)
         self._source, self._target = np.split(place.reshape(-1), 2)
         self._source_order, self._target_order = order[self._source], order[self._target]

@@ -28,6 +28,8 @@ _MIN_CHARACTERS = 8
 """A shorter text is not a question."""
 _GIST_WORDS = 400
 _STAGE = "questions"
+_USERS = _TASKS = _QUESTIONS = 5
+"""Users, tasks of each user, and questions on each task (LightRAG: 5 x 5 x 5 = 125)."""
 _SCHEMA: Mapping[str, Any] = object_schema({"question": {"type": "string"}})
 _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 
@@ -92,17 +94,8 @@ class UserQuestion:
     question: str
 
 
-def generate_user_questions(
-    description: str,
-    chat: ChatModel,
-    calls: Calls,
-    *,
-    n_users: int = 5,
-    n_tasks: int = 5,
-    n_questions: int = 5,
-    temperature: float = 0.0,
-) -> list[UserQuestion]:
-    """Ask for users and their tasks, then for the questions of each user (LightRAG: 5 x 5 x 5 = 125).
+def generate_user_questions(description: str, chat: ChatModel, calls: Calls) -> list[UserQuestion]:
+    """Ask for 5 users with 5 tasks each, then for 5 questions on each task, as LightRAG does.
 
     One call for the users, and one per user.
 
@@ -110,10 +103,6 @@ def generate_user_questions(
         description: of the collection.
         chat: the generator.
         calls: sends the requests.
-        n_users: number of users.
-        n_tasks: of each user.
-        n_questions: of each task.
-        temperature: of the generator.
 
     Returns:
         The questions by user and task; of equal questions of several users the first.
@@ -123,20 +112,18 @@ def generate_user_questions(
             repair round.
     """
     system, user = prompt("users").fill(
-        {"n_users": n_users, "n_tasks": n_tasks, "description": as_data(description, "description")}
+        {"n_users": _USERS, "n_tasks": _TASKS, "description": as_data(description, "description")}
     )
     request = ChatRequest(
         messages=opening(system, user),
-        max_output_tokens=60 * n_users * (n_tasks + 1) + 200,
-        temperature=temperature,
+        max_output_tokens=60 * _USERS * (_TASKS + 1) + 200,
+        temperature=0.0,
         schema=_USERS_SCHEMA,
     )
-    users = calls.ask(chat, request, lambda text: _users(text, n_users, n_tasks), stage=_STAGE)
+    users = calls.ask(chat, request, _users, stage=_STAGE)
 
     def ask(user: tuple[str, list[str]]) -> list[UserQuestion]:
-        return questions_of_user(
-            *user, description, chat, calls, n_questions=n_questions, temperature=temperature
-        )
+        return questions_of_user(*user, description, chat, calls, n_questions=_QUESTIONS, temperature=0.0)
 
     found = [q for questions in map_in_order(ask, users) for q in questions]
     return list({q.question.casefold(): q for q in reversed(found)}.values())[::-1]
@@ -184,15 +171,15 @@ def _question(text: str) -> str:
     return asked
 
 
-def _users(text: str, n_users: int, n_tasks: int) -> list[tuple[str, list[str]]]:
+def _users(text: str) -> list[tuple[str, list[str]]]:
     """Parse users with their tasks."""
     found = repair_json(text)
     users = [
-        (_clean(item.get("user")), _texts(item.get("tasks"))[:n_tasks])
+        (_clean(item.get("user")), _texts(item.get("tasks"))[:_TASKS])
         for item in _items(found.get("users") if isinstance(found, dict) else found)
-    ][:n_users]
-    if len(users) != n_users or any(not name or len(tasks) != n_tasks for name, tasks in users):
-        raise UnusableReply(f"{n_users} users with {n_tasks} tasks each are needed", text)
+    ][:_USERS]
+    if len(users) != _USERS or any(not name or len(tasks) != _TASKS for name, tasks in users):
+        raise UnusableReply(f"{_USERS} users with {_TASKS} tasks each are needed", text)
     return users
 
 

@@ -69,7 +69,7 @@ def answer_from_tables(question: str, tables: Sequence[NamedTable]) -> TableAnsw
         view = TableView.of(_name_of(named), context, table.columns, table.rows)
         reading = read_question(question, view)
         result = compute(reading, view) if reading is not None else None
-        if reading is not None and result is not None:
+        if result is not None:
             rows = tuple(view.rows[n] for n in result.rows)
             found.append((named, Result(result.answer, result.how, rows, result.n_matching)))
     if not found or len({result.answer for _, result in found}) > 1:

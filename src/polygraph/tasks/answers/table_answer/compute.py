@@ -19,7 +19,7 @@ from polygraph.tasks.answers.table_answer.filters import (
 )
 from polygraph.tasks.answers.table_answer.groups import best_value, for_each
 from polygraph.tasks.answers.table_answer.lookup import count_rows, look_up
-from polygraph.tasks.answers.table_answer.question import ColumnMention, Reading
+from polygraph.tasks.answers.table_answer.question import AskedColumn, ColumnMention, Reading
 from polygraph.tasks.answers.table_answer.shown import Result, cell_text, label, named_cell
 from polygraph.tasks.answers.table_answer.units import with_unit
 from polygraph.tasks.answers.table_answer.view import TableView
@@ -61,9 +61,7 @@ def _excludes_model(reading: Reading, table: TableView, result: Result) -> bool:
     return False
 
 
-def _one(
-    reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]], chosen: RowFilter
-) -> Result | None:
+def _one(reading: Reading, table: TableView, asked: list[AskedColumn], chosen: RowFilter) -> Result | None:
     """Answer one reading of a question."""
     if reading.group >= 0:
         of_all = replace(reading, group=-1)
@@ -101,7 +99,7 @@ def _one(
     return _best_of_groups(operators, table, asked, chosen)
 
 
-def _counts_column(reading: Reading, table: TableView, asked: Sequence[tuple[ColumnMention, int]]) -> bool:
+def _counts_column(reading: Reading, table: TableView, asked: Sequence[AskedColumn]) -> bool:
     """Return whether the noun behind *how many* is the whole name of a column of numbers."""
     at, _, phrase = next(operator for operator in reading.operators if operator[1] == "count")
     noun = at + len(phrase.split())
@@ -114,7 +112,7 @@ def _counts_column(reading: Reading, table: TableView, asked: Sequence[tuple[Col
 
 
 def _best_of_groups(
-    operators: Sequence[str], table: TableView, asked: Sequence[tuple[ColumnMention, int]], chosen: RowFilter
+    operators: Sequence[str], table: TableView, asked: Sequence[AskedColumn], chosen: RowFilter
 ) -> Result | None:
     """Return the value of a column of which a sum or a mean is the largest or the smallest."""
     groups = {c for _, c in asked if table.columns[c].kind == "text" and c != table.key}
@@ -129,9 +127,7 @@ def _best_of_groups(
     )
 
 
-def _with_measured(
-    reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]]
-) -> list[tuple[ColumnMention, int]]:
+def _with_measured(reading: Reading, table: TableView, asked: list[AskedColumn]) -> list[AskedColumn]:
     """Return the columns that are asked for, with the one that an adjective is about: how warm, on average."""
     if any(table.columns[c].kind == "number" for _, c in asked):
         return asked
@@ -141,7 +137,7 @@ def _with_measured(
 
 
 def _aggregate(
-    name: str, table: TableView, asked: Sequence[tuple[ColumnMention, int]], chosen: RowFilter
+    name: str, table: TableView, asked: Sequence[AskedColumn], chosen: RowFilter
 ) -> tuple[float, Result] | None:
     """Return the sum, the mean or the median of a column, as a number and as a result."""
     rows = matching_rows(table, chosen)
@@ -176,7 +172,7 @@ def _alternatives(reading: Reading, chosen: RowFilter) -> list[tuple[int, str]] 
 def _which_of(
     reading: Reading,
     table: TableView,
-    asked: list[tuple[ColumnMention, int]],
+    asked: list[AskedColumn],
     chosen: RowFilter,
     choice: list[tuple[int, str]],
 ) -> Result | None:
@@ -188,13 +184,11 @@ def _which_of(
     rest = tuple(value for value in chosen.values if value not in choice)
     sides = [matching_rows(table, replace(chosen, values=(*rest, value))) for value in choice]
     column = table.columns[target]
-    if any(len(rows) != 1 or column.values[rows[0]] is None for rows in sides):
+    if any(len(rows) != 1 for rows in sides):
         return None
-    if table.units.of(target, [sides[0][0], sides[1][0]]) is None:
-        return None
-    first, second = sides[0][0], sides[1][0]
+    (first,), (second,) = sides
     a, b = column.values[first], column.values[second]
-    if a is None or b is None:
+    if a is None or b is None or table.units.of(target, [first, second]) is None:
         return None
     name = table.columns[choice[0][0]]
     shown = [(name.cells[n], cell_text(table, target, n)) for n in (first, second)]
@@ -215,9 +209,7 @@ def _direction(reading: Reading) -> int:
     return 0 if more == less else 1 if more else -1
 
 
-def _yes_no(
-    reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]], chosen: RowFilter
-) -> Result | None:
+def _yes_no(reading: Reading, table: TableView, asked: list[AskedColumn], chosen: RowFilter) -> Result | None:
     """Answer whether rows of the key have a value: does X run Debian, is X heavier than Y."""
     subjects = [value for value in chosen.values if value[0] == table.key]
     others = [value for value in chosen.values if value[0] != table.key]
@@ -232,10 +224,8 @@ def _yes_no(
         target = measured_column(reading, table, asked)
         if target is None or " than " not in reading.question.casefold():
             return None
-        if table.units.of(target, rows) is None:
-            return None
         a, b = (table.columns[target].values[n] for n in rows)
-        if a is None or b is None:
+        if a is None or b is None or table.units.of(target, rows) is None:
             return None
         verdict = "Yes" if (a.value > b.value) == (order > 0) and a.value != b.value else "No"
         shown = "; ".join(f"{label(table, n)}, {named_cell(table, target, n)}" for n in rows)
@@ -258,9 +248,7 @@ def _yes_no(
     return Result(f"{verdict}: {shown}", "compared", tuple(rows), len(rows))
 
 
-def _whether(
-    table: TableView, asked: Sequence[tuple[ColumnMention, int]], chosen: RowFilter
-) -> Result | None:
+def _whether(table: TableView, asked: Sequence[AskedColumn], chosen: RowFilter) -> Result | None:
     """Answer whether the one row that has some values also has what a column of *yes* and *no* says."""
     stated = [value for value in chosen.values if value[0] in table.flags]
     if len(stated) != 1 or len(chosen.values) < 2 or chosen.bounds or {c for _, c in asked} - table.naming:
@@ -274,7 +262,7 @@ def _whether(
     return Result(f"{verdict}: {shown}", "compared", tuple(rows), len(rows))
 
 
-def _same(table: TableView, asked: list[tuple[ColumnMention, int]], rows: list[int]) -> Result | None:
+def _same(table: TableView, asked: list[AskedColumn], rows: list[int]) -> Result | None:
     """Answer whether two rows have the same in the column that is named."""
     columns = {c for _, c in asked}
     if len(columns) != 1:

@@ -39,18 +39,18 @@ _STOCK = frozenset(map(stem, ("stock", "inventory")))
 _QUANTITY = stem("quantity")
 
 
-def find_conditions(reading: Reading, table: TableView, free: list[bool]) -> None:
+def find_conditions(reading: Reading, table: TableView) -> None:
     """Add the bounds that the question sets, and mark their words as used."""
     if bounds := list(_BOUND.finditer(reading.question)):
-        _find_bounds(reading, bounds, _units(table), free)
+        _find_bounds(reading, bounds, _units(table))
     if any(column.kind == "date" for column in table.columns):
-        _find_dates(reading, free)
-        _find_months(reading, table, free)
+        _find_dates(reading)
+        _find_months(reading, table)
     if match := _OUT_OF_STOCK.search(reading.question):
-        _find_stock(reading, table, match, free)
+        _find_stock(reading, table, match)
 
 
-def _find_stock(reading: Reading, table: TableView, match: re.Match[str], free: list[bool]) -> None:
+def _find_stock(reading: Reading, table: TableView, match: re.Match[str]) -> None:
     """Add that the stock is 0, if one column of numbers has the stock."""
     numbers = [c for c, column in enumerate(table.columns) if column.kind == "number"]
     stocks = [c for c in numbers if _STOCK & set(table.name_words[c])]
@@ -59,13 +59,10 @@ def _find_stock(reading: Reading, table: TableView, match: re.Match[str], free: 
         return
     at = covered(reading.tokens, match.start(), match.end())
     reading.conditions.append(Condition(at[0], 0.0, 0.0, False, "", "0", stocks[0]))
-    for n in at:
-        free[n] = False
+    reading.take(at[0], at[-1])
 
 
-def _find_bounds(
-    reading: Reading, matches: Sequence[re.Match[str]], units: set[str], free: list[bool]
-) -> None:
+def _find_bounds(reading: Reading, matches: Sequence[re.Match[str]], units: set[str]) -> None:
     """Add the bounds of numbers that were matched: ``more than 5 MW``."""
     for match in matches:
         group = "x" if match["x"] else "y"
@@ -92,17 +89,16 @@ def _find_bounds(
         reading.conditions.append(
             Condition(at[0], low, high, False, unit, reading.question[match.start() : end].strip())
         )
-        for n in at:
-            free[n] = False
+        reading.take(at[0], at[-1])
 
 
-def _find_dates(reading: Reading, free: list[bool]) -> None:
+def _find_dates(reading: Reading) -> None:
     """Add the times in words that no bound has taken: ``since May 1871``."""
     for match in _WHEN.finditer(reading.question):
         first = parse_days(match["from"] or match["start"] or match["day"])
         last = parse_days(match["to"]) if match["to"] else first
         at = covered(reading.tokens, match.start(), match.end())
-        if first is None or last is None or not all(free[n] for n in at):
+        if first is None or last is None or not all(reading.free[n] for n in at):
             continue
         how = (match["how"] or (match[0].split()[0] if match["start"] else "between")).lower()
         low, high = {
@@ -112,11 +108,10 @@ def _find_dates(reading: Reading, free: list[bool]) -> None:
             "since": (first[0], math.inf),
         }.get(how, (first[0], last[1]))
         reading.conditions.append(Condition(at[0], low, high, True, "", match[0]))
-        for n in at:
-            free[n] = False
+        reading.take(at[0], at[-1])
 
 
-def _find_months(reading: Reading, table: TableView, free: list[bool]) -> None:
+def _find_months(reading: Reading, table: TableView) -> None:
     """Add the months without a year, if the table has days of that month in one year only: ``in March``."""
     days = [
         v.value for column in table.columns if column.kind == "date" for v in column.values if v is not None
@@ -126,10 +121,9 @@ def _find_months(reading: Reading, table: TableView, free: list[bool]) -> None:
         at = covered(reading.tokens, match.start(), match.end())
         months = [span for year in years if (span := parse_days(f"{match['month']} {year}")) is not None]
         months = [(first, last) for first, last in months if any(first <= day <= last for day in days)]
-        if len(months) == 1 and all(free[n] for n in at):
+        if len(months) == 1 and all(reading.free[n] for n in at):
             reading.conditions.append(Condition(at[0], *months[0], True, "", match[0]))
-            for n in at:
-                free[n] = False
+            reading.take(at[0], at[-1])
 
 
 def _units(table: TableView) -> set[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from polygraph.tasks.answers.table_answer.filters import RowFilter, filter_text
 from polygraph.tasks.answers.table_answer.lookup import columns_of
-from polygraph.tasks.answers.table_answer.question import ColumnMention, Reading
+from polygraph.tasks.answers.table_answer.question import AskedColumn, Reading
 from polygraph.tasks.answers.table_answer.shown import (
     MAX_LISTED,
     Result,
@@ -20,7 +20,7 @@ _OF_AGE = OF_TIME | {"oldest", "youngest"}
 """Operators that ask for the only years of a table, if they do not say of which column."""
 
 
-def measured_column(reading: Reading, table: TableView, asked: list[tuple[ColumnMention, int]]) -> int | None:
+def measured_column(reading: Reading, table: TableView, asked: list[AskedColumn]) -> int | None:
     """Return the column that is compared: the one that is named, else the only one that an adjective is about."""
     measured = list(dict.fromkeys(c for _, c in asked if table.columns[c].kind in ("number", "date")))
     if len(measured) == 1:
@@ -32,7 +32,7 @@ def measured_column(reading: Reading, table: TableView, asked: list[tuple[Column
 def extreme(
     reading: Reading,
     table: TableView,
-    asked: list[tuple[ColumnMention, int]],
+    asked: list[AskedColumn],
     chosen: RowFilter,
     rows: list[int],
     operator: str,

@@ -8,6 +8,7 @@ from itertools import product
 from polygraph.tasks.answers.table_answer.cells import Column, is_empty, same_unit
 from polygraph.tasks.answers.table_answer.lists import EVERY_VALUE
 from polygraph.tasks.answers.table_answer.question import (
+    AskedColumn,
     ColumnMention,
     Condition,
     Reading,
@@ -30,7 +31,7 @@ class RowFilter:
     """Those of `values` that a row must not have."""
 
 
-def column_choices(reading: Reading) -> list[list[tuple[ColumnMention, int]]]:
+def column_choices(reading: Reading) -> list[list[AskedColumn]]:
     """Return each choice of one column for each mention; none if there are too many."""
     n = math.prod(len(mention.columns) for mention in reading.columns)
     if n > _MAX_READINGS:
@@ -42,8 +43,8 @@ def column_choices(reading: Reading) -> list[list[tuple[ColumnMention, int]]]:
 
 
 def row_filters(
-    reading: Reading, table: TableView, columns: list[tuple[ColumnMention, int]]
-) -> tuple[list[tuple[ColumnMention, int]], list[RowFilter]]:
+    reading: Reading, table: TableView, columns: list[AskedColumn]
+) -> tuple[list[AskedColumn], list[RowFilter]]:
     """Return the columns that are asked for, and every assignment of values and bounds to columns."""
     used: set[int] = set()
     options: list[list[tuple[int, str]]] = []

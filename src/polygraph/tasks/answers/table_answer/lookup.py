@@ -4,7 +4,7 @@ import re
 
 from polygraph.tasks.answers.table_answer.cells import Column, is_empty
 from polygraph.tasks.answers.table_answer.filters import RowFilter, asks_for_persons, filter_text
-from polygraph.tasks.answers.table_answer.question import DETERMINERS, ColumnMention, Reading, ValueMention
+from polygraph.tasks.answers.table_answer.question import DETERMINERS, AskedColumn, Reading, ValueMention
 from polygraph.tasks.answers.table_answer.shown import (
     MAX_LISTED,
     Result,
@@ -24,7 +24,7 @@ _AMOUNT = re.compile(r"[£$€~]?\s?\d[\d.,]*(?=$|[\s,;–-])")
 def look_up(
     reading: Reading,
     table: TableView,
-    asked: list[tuple[ColumnMention, int]],
+    asked: list[AskedColumn],
     chosen: RowFilter,
     rows: list[int],
 ) -> Result | None:
@@ -76,7 +76,7 @@ def _has_several_dates(column: Column, rows: list[int]) -> bool:
 def _distinct(
     reading: Reading,
     table: TableView,
-    asked: list[tuple[ColumnMention, int]],
+    asked: list[AskedColumn],
     chosen: RowFilter,
     rows: list[int],
 ) -> Result | None:
@@ -124,13 +124,12 @@ def _texts(table: TableView, column: int, chosen: RowFilter, rows: list[int]) ->
 def count_rows(
     reading: Reading,
     table: TableView,
-    asked: list[tuple[ColumnMention, int]],
+    asked: list[AskedColumn],
     chosen: RowFilter,
     rows: list[int],
 ) -> Result | None:
     """Return how many rows or values there are, or the cell that says how many."""
-    at = next(n for n, name, _ in reading.operators if name == "count")
-    phrase = next(text for n, name, text in reading.operators if name == "count")
+    at, phrase = next((n, text) for n, name, text in reading.operators if name == "count")
     following = at + len(phrase.split())
     mention = next(((m, c) for m, c in asked if m.first >= following), None)
     in_values = {n for value in reading.values for n in range(value.first, value.last + 1)}

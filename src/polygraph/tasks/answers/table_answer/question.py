@@ -1,7 +1,8 @@
 """The words of a question, and what they are to a table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from polygraph.tasks.answers.table_answer.words import TOKEN
 from polygraph.text.words import stem
@@ -65,6 +66,10 @@ class ColumnMention:
     """One, unless the word is part of the names of several."""
 
 
+AskedColumn: TypeAlias = tuple[ColumnMention, int]
+"""A column of a reading, with its mention."""
+
+
 @dataclass(slots=True)
 class Reading:
     """The words of a question, each with its part in the table."""
@@ -83,6 +88,23 @@ class Reading:
     """The column for each value of which there is a result: for each department; -1 for none."""
     models: list[str] = field(default_factory=list)
     """Models of a series that the title names, which rows may exclude."""
+    free: list[bool] = field(init=False)
+    """Whether each word has no part yet."""
+
+    def __post_init__(self) -> None:
+        self.free = [True] * len(self.tokens)
+
+    def take(self, first: int, last: int) -> None:
+        """Mark words as used."""
+        self.free[first : last + 1] = [False] * (last + 1 - first)
+
+    def grams(self) -> Iterator[tuple[int, int]]:
+        """Yield first and last position of each run of words that are free by then, longest first."""
+        n = len(self.tokens)
+        for size in range(min(_MAX_GRAM, n), 0, -1):
+            for first in range(n - size + 1):
+                if all(self.free[first : first + size]):
+                    yield first, first + size - 1
 
 
 def tokens(question: str) -> list[Token]:
@@ -102,22 +124,6 @@ def is_beside(reading: Reading, left: int, right: int) -> bool:
     return left < right and between in ([], ["of"], ["is"], ["was"], ["equals"], ["equal", "to"])
 
 
-def take(free: list[bool], first: int, last: int) -> None:
-    """Mark words as used."""
-    free[first : last + 1] = [False] * (last + 1 - first)
-
-
 def covered(tokens: Sequence[Token], start: int, end: int) -> list[int]:
     """Return the positions of the words within a span of the question."""
     return [n for n, token in enumerate(tokens) if token.start < end and token.end > start]
-
-
-def grams(reading: Reading, free: list[bool]) -> list[tuple[int, int]]:
-    """Return first and last position of each run of free tokens, longest first."""
-    n = len(reading.tokens)
-    return [
-        (first, first + size - 1)
-        for size in range(min(_MAX_GRAM, n), 0, -1)
-        for first in range(n - size + 1)
-        if all(free[first : first + size])
-    ]

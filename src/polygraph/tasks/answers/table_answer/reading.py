@@ -15,9 +15,7 @@ from polygraph.tasks.answers.table_answer.question import (
     ColumnMention,
     Reading,
     ValueMention,
-    grams,
     is_beside,
-    take,
     tokens,
 )
 from polygraph.tasks.answers.table_answer.units import header_unit
@@ -63,20 +61,19 @@ def read_question(question: str, table: TableView) -> Reading | None:
     if len(question) > MAX_QUESTION:
         return None
     reading = Reading(question, tokens(question))
-    free = [True] * len(reading.tokens)
-    find_conditions(reading, table, free)
-    _find_values(reading, table, free, _counted_noun(reading, table, free))
-    _find_columns(reading, table, free)
-    _find_operators(reading, free)
-    _find_partial_columns(reading, table, free)
-    _find_partial_values(reading, table, free)
-    _find_group(reading, table, free)
-    _find_denials(reading, table, free)
-    _find_row_nouns(reading, table, free)
+    find_conditions(reading, table)
+    _find_values(reading, table, _counted_noun(reading, table))
+    _find_columns(reading, table)
+    _find_operators(reading)
+    _find_partial_columns(reading, table)
+    _find_partial_values(reading, table)
+    _find_group(reading, table)
+    _find_denials(reading, table)
+    _find_row_nouns(reading, table)
     stated = {value.first for value in reading.values}
     for n, token in enumerate(reading.tokens):
         if (
-            free[n]
+            reading.free[n]
             and token.text not in LIGHT
             # "still open", but not "still have": a table does not say what is gone.
             and not (token.text == "still" and n + 1 in stated)
@@ -101,7 +98,7 @@ def may_answer(question: str, table: Table, context: str) -> bool:
     return True
 
 
-def _counted_noun(reading: Reading, table: TableView, free: list[bool]) -> int:
+def _counted_noun(reading: Reading, table: TableView) -> int:
     """Return the position of the noun that says what rows are (how many people), which is no cell; -1 if none does."""
     words = [token.text for token in reading.tokens]
     start = next(
@@ -118,11 +115,11 @@ def _counted_noun(reading: Reading, table: TableView, free: list[bool]) -> int:
     if start < 0:
         return -1
     found = -1
-    while start < len(words) and free[start] and _is_row_noun(reading, table, start):
+    while start < len(words) and reading.free[start] and _is_row_noun(reading, table, start):
         found, start = start, start + 1
     if found >= 0 and words[found] in table.persons:
         reading.row_nouns.append(found)
-        free[found] = False
+        reading.free[found] = False
     return found
 
 
@@ -132,16 +129,14 @@ def _is_row_noun(reading: Reading, table: TableView, n: int) -> bool:
     return token.text in COUNTED or (token.text not in LIGHT and token.stem in names)
 
 
-def _find_values(reading: Reading, table: TableView, free: list[bool], counted: int) -> None:
+def _find_values(reading: Reading, table: TableView, counted: int) -> None:
     single: dict[str, set[tuple[int, str]]] = {}
     for c, column in enumerate(table.columns):
         if column.kind == "text":
             for cell in table.cells[c]:
                 if cell.isalpha() and len(cell) > 2:
                     single.setdefault(stem(cell), set()).add((c, cell))
-    for first, last in grams(reading, free):
-        if not all(free[first : last + 1]):
-            continue
+    for first, last in reading.grams():
         begin, end = reading.tokens[first].start, reading.tokens[last].end
         text = " ".join(reading.question[begin:end].casefold().split())
         if first == last and (text in LIGHT or text in STOP_WORDS or first == counted):
@@ -164,7 +159,7 @@ def _find_values(reading: Reading, table: TableView, free: list[bool], counted: 
             found = single.get(stem(text), set())
         if found:
             reading.values.append(ValueMention(first, last, frozenset(found)))
-            take(free, first, last)
+            reading.take(first, last)
     reading.values.sort(key=lambda value: value.first)
 
 
@@ -199,10 +194,8 @@ def _names_number(reading: Reading, table: TableView, column: int, first: int, l
     )
 
 
-def _find_columns(reading: Reading, table: TableView, free: list[bool]) -> None:
-    for first, last in grams(reading, free):
-        if not all(free[first : last + 1]):
-            continue
+def _find_columns(reading: Reading, table: TableView) -> None:
+    for first, last in reading.grams():
         stems = [stem(SYNONYMS.get(token.text, token.text)) for token in reading.tokens[first : last + 1]]
         names = zip(table.name_words, table.full_words, strict=True)
         found = tuple(c for c, (name, full) in enumerate(names) if stems in (name, full))
@@ -214,13 +207,11 @@ def _find_columns(reading: Reading, table: TableView, free: list[bool]) -> None:
             if not after or not any(c in found for c, _ in after[0].cells):
                 continue
         reading.columns.append(ColumnMention(first, last, found))
-        take(free, first, last)
+        reading.take(first, last)
 
 
-def _find_operators(reading: Reading, free: list[bool]) -> None:
-    for first, last in grams(reading, free):
-        if not all(free[first : last + 1]):
-            continue
+def _find_operators(reading: Reading) -> None:
+    for first, last in reading.grams():
         phrase = " ".join(token.text for token in reading.tokens[first : last + 1])
         if phrase in OPERATORS:
             reading.operators.append((first, OPERATORS[phrase], phrase))
@@ -228,18 +219,18 @@ def _find_operators(reading: Reading, free: list[bool]) -> None:
                 reading.adjectives.append((first, phrase))
             elif (word := phrase.split()[-1]) in ADJECTIVES:
                 reading.adjectives.append((first, word))
-            take(free, first, last)
+            reading.take(first, last)
     for n, token in enumerate(reading.tokens):
-        if free[n] and token.text in ADJECTIVES:
+        if reading.free[n] and token.text in ADJECTIVES:
             reading.adjectives.append((n, token.text))
-            free[n] = False
+            reading.free[n] = False
     reading.operators.sort()
 
 
-def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) -> None:
+def _find_partial_columns(reading: Reading, table: TableView) -> None:
     for n, token in enumerate(reading.tokens):
         word = SYNONYMS.get(token.text, token.text)
-        if not free[n] or word in LIGHT or word in EACH or word in STOP_WORDS or not word.isalpha():
+        if not reading.free[n] or word in LIGHT or word in EACH or word in STOP_WORDS or not word.isalpha():
             continue
         if word in table.persons:
             continue  # the rows, rather than their employee_id
@@ -255,7 +246,7 @@ def _find_partial_columns(reading: Reading, table: TableView, free: list[bool]) 
         if found:
             found = (table.key,) if table.key in found else found
             reading.columns.append(ColumnMention(n, n, found))
-            free[n] = False
+            reading.free[n] = False
     reading.columns.sort(key=lambda mention: mention.first)
 
 
@@ -284,15 +275,15 @@ def _of_unit(table: TableView, word: str) -> tuple[int, ...]:
     return found if len(found) == 1 else ()
 
 
-def _find_group(reading: Reading, table: TableView, free: list[bool]) -> None:
+def _find_group(reading: Reading, table: TableView) -> None:
     """Find the column for each value of which the question wants a result: per office, by department."""
     if not reading.operators:
         return
     for mention in reading.columns:
         c, before = mention.columns[0], mention.first - 1
-        while before > 0 and free[before] and reading.tokens[before].stem in table.title_stems:
+        while before > 0 and reading.free[before] and reading.tokens[before].stem in table.title_stems:
             before -= 1  # each rowing squad, in the table of the rowing club
-        word = reading.tokens[before].text if before >= 0 and free[before] else ""
+        word = reading.tokens[before].text if before >= 0 and reading.free[before] else ""
         if (
             (word in EACH or word == "by")
             and len(mention.columns) == 1
@@ -302,11 +293,11 @@ def _find_group(reading: Reading, table: TableView, free: list[bool]) -> None:
         ):
             reading.group = c
             reading.columns.remove(mention)
-            free[before] = False
+            reading.free[before] = False
             return
 
 
-def _find_denials(reading: Reading, table: TableView, free: list[bool]) -> None:
+def _find_denials(reading: Reading, table: TableView) -> None:
     """Find what rows must have or lack, where the question asks for rows.
 
     The name of a column of *yes* and *no* stands for its *yes*, after a negation for its *no*: who works remotely. Of
@@ -318,20 +309,20 @@ def _find_denials(reading: Reading, table: TableView, free: list[bool]) -> None:
     if not (asks_for_rows or is_yes_no):
         return
     for n, value in enumerate(reading.values):
-        if not is_yes_no and (at := _denial_before(reading, free, value.first, NEGATIONS)) >= 0:
+        if not is_yes_no and (at := _denial_before(reading, value.first, NEGATIONS)) >= 0:
             reading.values[n] = replace(value, is_denied=True)
-            free[at] = False
+            reading.free[at] = False
     with_value = {c for value in reading.values for c, _ in value.cells}
     for mention in list(reading.columns):
         c = mention.columns[0]
         if len(mention.columns) > 1 or c in with_value:
             continue
         flag = table.flags.get(c)
-        at = _denial_before(reading, free, mention.first, ABSENCE)
+        at = _denial_before(reading, mention.first, ABSENCE)
         if is_yes_no and (at >= 0 or flag is None):
             continue
         if at >= 0:
-            free[at] = False
+            reading.free[at] = False
         elif flag is None:
             continue
         # "paid the fee" names `Fee paid` twice.
@@ -342,12 +333,12 @@ def _find_denials(reading: Reading, table: TableView, free: list[bool]) -> None:
     reading.values.sort(key=lambda value: value.first)
 
 
-def _denial_before(reading: Reading, free: list[bool], first: int, denials: Collection[str]) -> int:
+def _denial_before(reading: Reading, first: int, denials: Collection[str]) -> int:
     """Return the position of a negation before a word, with nothing but words without content between; -1 if none."""
     before = first - 1
-    while before > 0 and free[before] and reading.tokens[before].text in LIGHT:
+    while before > 0 and reading.free[before] and reading.tokens[before].text in LIGHT:
         before -= 1
-    return before if before >= 0 and free[before] and reading.tokens[before].text in denials else -1
+    return before if before >= 0 and reading.free[before] and reading.tokens[before].text in denials else -1
 
 
 def _alike(one: str, other: str) -> bool:
@@ -360,19 +351,19 @@ def _alike(one: str, other: str) -> bool:
     return len(shorter) >= _MIN_PREFIX and longer.startswith(shorter) and len(longer) - len(shorter) <= 2
 
 
-def _find_row_nouns(reading: Reading, table: TableView, free: list[bool]) -> None:
+def _find_row_nouns(reading: Reading, table: TableView) -> None:
     key_words = set(table.name_words[table.key]) if table.key >= 0 else set()
     for n, token in enumerate(reading.tokens):
         parts = {stem(part) for part in plain_words(token.text)}
         is_title = bool(parts) and parts <= table.title_stems | key_words and token.text not in LIGHT
         if token.text in ("rows", "entries", "records"):
             reading.row_nouns.append(n)
-        elif is_title or (free[n] and token.text in table.persons):
+        elif is_title or (reading.free[n] and token.text in table.persons):
             reading.row_nouns.append(n)
-            free[n] = False
-        elif free[n] and _is_of_series(reading, table, n):
+            reading.free[n] = False
+        elif reading.free[n] and _is_of_series(reading, table, n):
             reading.models.append(token.text)
-            free[n] = False
+            reading.free[n] = False
 
 
 def _is_of_series(reading: Reading, table: TableView, n: int) -> bool:
@@ -388,10 +379,10 @@ def _is_of_series(reading: Reading, table: TableView, n: int) -> bool:
     return is_model and before >= 0 and reading.tokens[before].text in ("on", "of", "for", "in", "with")
 
 
-def _find_partial_values(reading: Reading, table: TableView, free: list[bool]) -> None:
+def _find_partial_values(reading: Reading, table: TableView) -> None:
     """Find values of which the question names a part of several words, if only one cell has it."""
-    for first, last in grams(reading, free):
-        if first == last or not all(free[first : last + 1]):
+    for first, last in reading.grams():
+        if first == last:
             continue
         words = [token.text for token in reading.tokens[first : last + 1]]
         if words[0] in LIGHT or words[-1] in LIGHT:
@@ -406,5 +397,5 @@ def _find_partial_values(reading: Reading, table: TableView, free: list[bool]) -
         }
         if len(found) == 1:
             reading.values.append(ValueMention(first, last, frozenset(found)))
-            take(free, first, last)
+            reading.take(first, last)
     reading.values.sort(key=lambda value: value.first)

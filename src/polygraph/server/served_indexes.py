@@ -44,7 +44,7 @@ class PinnedIndex(Index):
         **options: Any,
     ) -> Answer:
         """Answer as `ask` does, in this thread; an exception of a callback ends the work and is raised."""
-        return self._streamed(question, method, **options)(on_retrieval=on_retrieval, on_text=on_text)
+        return self._answer(question, method, **options, on_retrieval=on_retrieval, on_text=on_text)
 
     def compare_live(
         self, question: str, methods: Sequence[str], *, check: Callable[[], None], **options: Any

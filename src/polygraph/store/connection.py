@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from polygraph.errors import IndexUnreadable, StorageFailed, quoted
 from polygraph.store.shared_file import LockedConnection
-from polygraph.store.sql import Row, in_order
+from polygraph.store.sql import Row, SqlConnection
 from polygraph.text.prose import count_noun
 
 FILE_NAME = "index.sqlite"
@@ -195,8 +195,8 @@ class SqliteDialect:
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))  # noqa: S608
 
 
-class Connection:
-    """One open file of tables: statements that explain what is wrong when they fail; `store.sql.SqlConnection`.
+class Connection(SqlConnection):
+    """One open file of tables: statements that explain what is wrong when they fail.
 
     Args:
         folder: of the index, named in errors.
@@ -284,7 +284,7 @@ class Connection:
         self._db.executemany(statement, rows)
 
     def insert(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Insert rows that are not there yet, see `store.sql.SqlConnection`."""
+        """Insert rows that are not there yet, see `SqlConnection`."""
         self.before_change()
         found = iter(rows)
         first = next(found, None)
@@ -341,11 +341,3 @@ class Connection:
             length = min(_KEYS, 1 << (len(some) - 1).bit_length())
             some += some[-1:] * (length - len(some))
             yield from self.rows(f"{query} ({','.join('?' * length)})", some)
-
-    def by_key(self, query: str, keys: Sequence[Any]) -> list[Row]:
-        """Run a query that ends in ``IN`` and whose first column is the key.
-
-        Returns:
-            One row for each key that was found, in the order of `keys`.
-        """
-        return in_order(self.where_in(query, list(dict.fromkeys(keys))), keys)

@@ -82,12 +82,8 @@ class SqlConnection(Protocol):
         Returns:
             One row for each key that was found, in the order of `keys`.
         """
-
-
-def in_order(found: Iterable[Row], keys: Sequence[Any]) -> list[Row]:
-    """Return rows whose first column is a key in the order of the keys; keys without a row are left out."""
-    rows = {row[0]: row for row in found}
-    return [rows[key] for key in keys if key in rows]
+        rows = {row[0]: row for row in self.where_in(query, list(dict.fromkeys(keys)))}
+        return [rows[key] for key in keys if key in rows]
 
 
 def in_batches(rows: Iterable[T]) -> Iterator[tuple[int, list[T]]]:

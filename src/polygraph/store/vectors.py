@@ -1,6 +1,6 @@
 """Search for the nearest of the vectors of a layer: exact, or among the best by their codes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -127,9 +127,14 @@ class VectorSearch(Protocol):
 
     def similarities(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""
+        found = np.empty(len(ns), dtype=np.float32)
+        for at in range(0, len(ns), _COMPARED):
+            found[at : at + _COMPARED] = dot_rows(self.rows(ns[at : at + _COMPARED]), vector)
+        return found
 
     def search(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
         """Return the `k` nearest rows, of those that are allowed, by exact cosine (see `top`)."""
+        return self.nearest(vector, k, allowed).hits()
 
     def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
         """Return what `search` does, as arrays of at most `k` rows and scores."""
@@ -146,18 +151,8 @@ class VectorSearch(Protocol):
         """Tell whether a search for `k` rows without a filter costs less than comparing all rows."""
 
 
-def dot_products(
-    rows: Callable[[NDArray[np.int64]], Vectors], vector: Vectors, ns: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Implement `VectorSearch.similarities` by `VectorSearch.rows`."""
-    found = np.empty(len(ns), dtype=np.float32)
-    for at in range(0, len(ns), _COMPARED):
-        found[at : at + _COMPARED] = dot_rows(rows(ns[at : at + _COMPARED]), vector)
-    return found
-
-
-class VectorIndex:
-    """Unit vectors in the order of their ids; implements `VectorSearch`.
+class VectorIndex(VectorSearch):
+    """Unit vectors in the order of their ids.
 
     Args:
         rows: as they are stored.
@@ -195,10 +190,6 @@ class VectorIndex:
         """The vectors of some rows as integers, shape ``(len(ns), dimension)``, and the scale of each."""
         return self._rows.stored(ns) if isinstance(self._rows, MatrixRows) else in_sixteen_bits(self.rows(ns))
 
-    def similarities(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""
-        return dot_products(self.rows, vector, ns)
-
     def copy_to(self, path: Path) -> None:
         """Write all vectors to a file in single precision, as `numpy.save` does, a part at a time."""
         dimension = self.rows(np.zeros(0, dtype=np.int64)).shape[1]
@@ -210,16 +201,12 @@ class VectorIndex:
                 some = self.rows(np.arange(at, min(at + n_rows, len(self))))
                 file.write(some.astype("<f4", copy=False).data)
 
-    def search(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
-        """Return the `k` nearest rows, of those that are allowed, by exact cosine (see `top`).
+    def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
+        """Return what `search` does, as arrays of at most `k` rows and scores.
 
         With codes, a few of the nearest may be missing. With a filter none is missed that would be found without it:
         where too few of the best rows by their codes are allowed, all allowed rows are compared.
         """
-        return self.nearest(vector, k, allowed).hits()
-
-    def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
-        """Return what `search` does, as arrays of at most `k` rows and scores."""
         (found,) = self._nearest_of_each(vector[None], [k], allowed)
         return found
 

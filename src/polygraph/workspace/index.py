@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from polygraph.retrieve.base import Method
     from polygraph.retrieve.fact_paths import FactPath
     from polygraph.retrieve.method_names import MethodName
-    from polygraph.retrieve.stream import Answering
     from polygraph.store.snapshot import Snapshot
     from polygraph.tasks.answers.answer import ChatTurn
     from polygraph.workspace.entities import Entities
@@ -502,7 +501,7 @@ class Index:
         Raises:
             UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to fix it.
         """
-        return self._answer(question, method, where, max_tokens, history, form=form, on_text=on_text)
+        return self._answer(question, method, where, max_tokens, history, form, on_text=on_text)
 
     def stream(
         self,
@@ -518,7 +517,7 @@ class Index:
 
         The arguments are those of `ask`.
         """
-        return stream_answer(self._streamed(question, method, where, max_tokens, history, form))
+        return stream_answer(partial(self._answer, question, method, where, max_tokens, history, form))
 
     async def aask(
         self,
@@ -554,22 +553,12 @@ class Index:
         history: Sequence[ChatTurn] = (),
     ) -> AsyncGenerator[Event, None]:
         """Stream events as `stream` does, for ``async for``; leaving the loop stops the work as for `aask`."""
-        events = stream_answer_async(self._streamed(question, method, where, max_tokens, history, form))
+        events = stream_answer_async(
+            partial(self._answer, question, method, where, max_tokens, history, form)
+        )
         async with aclosing(events):
             async for event in events:
                 yield event
-
-    def _streamed(
-        self,
-        question: str,
-        method: str | Method | None,
-        where: Mapping[str, str] | None,
-        max_tokens: int | None,
-        history: Sequence[ChatTurn],
-        form: AnswerForm | None,
-    ) -> Answering:
-        """Return a function that answers and passes on the retrieval and each piece of text."""
-        return partial(self._answer, question, method, where, max_tokens, history, form=form)
 
     def retrieve(
         self,
@@ -793,8 +782,8 @@ class Index:
         where: Mapping[str, str] | None,
         max_tokens: int | None,
         history: Sequence[ChatTurn],
+        form: AnswerForm | None,
         *,
-        form: AnswerForm | None = None,
         on_retrieval: Callable[[Retrieval], None] | None = None,
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:

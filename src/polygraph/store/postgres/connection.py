@@ -1,4 +1,4 @@
-"""A connection to the tables of an index in PostgreSQL; implements `store.sql.SqlConnection`."""
+"""A connection to the tables of an index in PostgreSQL."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from polygraph.postgresql import (
     database_errors_explained,
     is_open,
 )
-from polygraph.store.sql import Row, in_order
+from polygraph.store.sql import Row, SqlConnection
 
 if TYPE_CHECKING:
     from polygraph.postgresql import DatabaseConnection
@@ -56,7 +56,7 @@ def _translated(statement: str) -> str:
     return statement.replace("%", "%%").replace("?", "%s")
 
 
-class PostgresConnection:
+class PostgresConnection(SqlConnection):
     """A connection to the schema of an index. Threads may share it: statements wait for each other.
 
     Args:
@@ -141,7 +141,7 @@ class PostgresConnection:
                 cursor.executemany(translated, some)
 
     def insert(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Insert rows that are not there yet, see `store.sql.SqlConnection`."""
+        """Insert rows that are not there yet, see `SqlConnection`."""
         found = iter(rows)
         # In parts: the rows may come from a query of this connection, which cannot run while rows are sent.
         while some := list(islice(found, _COPIED)):
@@ -220,10 +220,6 @@ class PostgresConnection:
         whole = _translated(f"{query.removesuffix('IN')}= ANY(?)")
         for at in range(0, len(keys), _KEYS):
             yield from self._run(whole, (list(keys[at : at + _KEYS]),))
-
-    def by_key(self, query: str, keys: Sequence[Any]) -> list[Row]:
-        """Run a query that ends in ``IN`` and whose first column is the key, see `store.sql.SqlConnection`."""
-        return in_order(self.where_in(query, list(dict.fromkeys(keys))), keys)
 
     def _run(self, statement: str, parameters: Sequence[Any] = (), *, binary: bool = False) -> list[Row]:
         with self._locked():

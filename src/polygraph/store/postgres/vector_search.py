@@ -16,7 +16,7 @@ from polygraph.errors import IndexUnreadable, StorageFailed
 from polygraph.models.protocols import Vectors
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.vector_tables import EXTENSION, Ids, extension, ids_from
-from polygraph.store.vectors import Hit, Nearest, VectorSearch, dot_products
+from polygraph.store.vectors import Hit, Nearest, VectorSearch
 
 _SPARE = 100
 """Rows that are fetched beyond those asked for, at least: half precision may rank them otherwise."""
@@ -38,8 +38,8 @@ _COMPARED = 256
 Numbers = NDArray[np.int64]
 
 
-class DatabaseVectors:
-    """The vectors of a layer in the database; implements `store.vectors.VectorSearch`.
+class DatabaseVectors(VectorSearch):
+    """The vectors of a layer in the database.
 
     Args:
         connection: a reader.
@@ -108,10 +108,6 @@ class DatabaseVectors:
         numbers, scales = self._fetch(ns)
         return np.asarray(numbers * scales[:, None], dtype=np.float32)
 
-    def similarities(self, vector: Vectors, ns: Numbers) -> NDArray[np.float32]:
-        """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""
-        return dot_products(self.rows, vector, ns)
-
     def compares_all(self, k: int) -> bool:
         """See `VectorSearch`."""
         return not self.is_approximate(k)
@@ -120,16 +116,12 @@ class DatabaseVectors:
         """Tell whether a search for `k` rows without a filter uses the index, rather than compare all rows."""
         return k <= _MOST
 
-    def search(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
-        """Return the `k` nearest rows, of those that are allowed, by exact cosine (see `store.vectors.top`).
+    def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
+        """Return what `search` does, as arrays of at most `k` rows and scores.
 
         A few of the nearest may be missing. With a filter, all allowed rows are compared where they are few, or where
         too few of the nearest rows are allowed.
         """
-        return self.nearest(vector, k, allowed).hits()
-
-    def nearest(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Nearest:
-        """Return what `search` does, as arrays of at most `k` rows and scores."""
         if k > _MOST:
             return self._files.nearest(vector, k, allowed)
         permitted = np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)

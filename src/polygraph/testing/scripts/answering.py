@@ -7,7 +7,15 @@ from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.answers.answer import NO_ANSWER
 from polygraph.tasks.answers.raft import ANSWER, REFUSAL, completion, quoted
 from polygraph.testing.scripts.indexing import CAPITALISED
-from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import (
+    asked,
+    blocks,
+    content_parts,
+    evidence_sentences,
+    fenced,
+    last_turn,
+    share,
+)
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import STOP_WORDS, phrases
 
@@ -43,11 +51,7 @@ def scripted_answer(request: ChatRequest) -> str:
     last = last_turn(request)
     question = asked(last)
     wanted = content_parts(question)
-    found = [
-        (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
-        for n, text in blocks(fenced(last, "evidence"))
-        for start, end in sentence_spans(text[:20_000])
-    ]
+    found = evidence_sentences(last, wanted)
     # Sorting is stable: among sentences that share as much, the earlier evidence comes first.
     best = sorted((item for item in found if item[0] > 0), key=lambda item: -item[0])
     chosen = list(dict.fromkeys((text, n) for _, n, text in best))[:_MOST_SENTENCES]
@@ -82,11 +86,7 @@ def scripted_raft(request: ChatRequest) -> str:
     """Quote the sentence that shares most words with the question; answer with the given answer, else the sentence."""
     last = last_turn(request)
     wanted = content_parts(asked(last))
-    found = [
-        (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
-        for n, text in blocks(fenced(last, "evidence"))
-        for start, end in sentence_spans(text[:20_000])
-    ]
+    found = evidence_sentences(last, wanted)
     part, n, sentence = max(found, key=lambda item: (item[0], -item[1]), default=(0.0, 0, ""))
     if part == 0:
         return f"{ANSWER} {REFUSAL}"

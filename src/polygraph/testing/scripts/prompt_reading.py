@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from polygraph.models.protocols import ChatRequest
+from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
@@ -53,3 +54,12 @@ def content_parts(text: str) -> set[str]:
 def share(wanted: set[str], text: str) -> float:
     """Return the share of some `content_parts` that a text holds."""
     return len(wanted & content_parts(text)) / len(wanted) if wanted else 0.0
+
+
+def evidence_sentences(prompt: str, wanted: set[str]) -> list[tuple[float, int, str]]:
+    """Return the sentences of the evidence: the share of `wanted` that each holds, number of its evidence, and text."""
+    return [
+        (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
+        for n, text in blocks(fenced(prompt, "evidence"))
+        for start, end in sentence_spans(text[:20_000])
+    ]

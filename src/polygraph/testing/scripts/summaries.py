@@ -5,8 +5,15 @@ import re
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.evidence.summarise import NOTHING
-from polygraph.testing.scripts.prompt_reading import asked, blocks, content_parts, fenced, last_turn, share
-from polygraph.text.sentences import sentence_spans
+from polygraph.testing.scripts.prompt_reading import (
+    asked,
+    blocks,
+    content_parts,
+    evidence_sentences,
+    fenced,
+    last_turn,
+    share,
+)
 from polygraph.text.words import phrases
 
 _MOST = 3
@@ -39,7 +46,7 @@ def scripted_summary(request: ChatRequest) -> str:
     subject = asked(last.partition("\n")[0], "Subject: ")
     wanted = content_parts(f"{subject} {asked(last)}")
     found = [(share(wanted, text), n, " ".join(text.split())) for n, text in blocks(fenced(last, "notes"))]
-    best = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
+    best = _best(found)
     return " ".join(f"{text.rstrip('.')} [{n}]." for _, n, text in best) or NOTHING
 
 
@@ -60,7 +67,7 @@ def scripted_primer(request: ChatRequest) -> str:
         titles.append(lines[0])
         line = max((line for line in lines[1:] if line), key=lambda line: share(wanted, line), default="")
         candidates.append((share(wanted, line), n, line))
-    best = sorted((item for item in candidates if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
+    best = _best(candidates)
     return _intermediate(best, [f"What is known about {title[:80]}?" for title in titles if title])
 
 
@@ -69,12 +76,8 @@ def scripted_follow_up(request: ChatRequest) -> str:
     last = last_turn(request)
     larger = asked(last.rpartition("\n\nQuestion: ")[0], "Larger question: ")
     wanted = content_parts(f"{asked(last)} {larger}")
-    found = [
-        (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
-        for n, text in blocks(fenced(last, "evidence"))
-        for start, end in sentence_spans(text[:20_000])
-    ]
-    best = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
+    found = evidence_sentences(last, wanted)
+    best = _best(found)
     return _intermediate(best, [])
 
 
@@ -83,6 +86,10 @@ def scripted_rating(request: ChatRequest) -> str:
     last = last_turn(request)
     rating = round(5 * share(content_parts(asked(last)), fenced(last, "report")))
     return json.dumps({"rating": rating})
+
+
+def _best(found: list[tuple[float, int, str]]) -> list[tuple[float, int, str]]:
+    return sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
 
 
 def _intermediate(best: list[tuple[float, int, str]], follow_ups: list[str]) -> str:

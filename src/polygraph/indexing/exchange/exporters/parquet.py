@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polygraph.errors import MissingExtra
+from polygraph.indexing.exchange import schema
 from polygraph.indexing.exchange.exporters.folder import write_export
 from polygraph.indexing.exchange.exporters.records import KINDS, Row, finished_layers, rows
 from polygraph.store.manifest import Manifest
@@ -61,99 +62,33 @@ def _flat(records: Iterator[Row]) -> Iterator[Row]:
 
 
 def _schemas(pa: Any) -> dict[str, Any]:
+    """Return the columns of each kind of record but `written`."""
     text, whole, number = pa.string(), pa.int64(), pa.float64()
     texts = pa.list_(text)
-    spans = pa.list_(pa.struct([("chunk", text), ("start", whole), ("end", whole)]))
-    descriptions = pa.list_(pa.struct([("text", text), ("chunk", text)]))
-    findings = pa.list_(pa.struct([("summary", text), ("explanation", text), ("chunks", texts)]))
-    tables: dict[str, dict[str, Any]] = {
-        "documents": {"id": text, "title": text, "text": pa.large_string(), "metadata": text},
-        "chunks": {
-            "id": text,
-            "document": text,
-            "ordinal": whole,
-            "start": whole,
-            "end": whole,
-            "text": text,
-            "n_tokens": whole,
-            "metadata": text,
-        },
-        "windows": {
-            "id": text,
-            "document": text,
-            "ordinal": whole,
-            "first": whole,
-            "last": whole,
-            "extractor": text,
-            "status": text,
-            "problem": text,
-            "raw": text,
-        },
-        "entity_rows": {
-            "window": text,
-            "seq": whole,
-            "name": text,
-            "type": text,
-            "description": text,
-            "spans": spans,
-        },
-        "relation_rows": {
-            "window": text,
-            "seq": whole,
-            "source": text,
-            "target": text,
-            "predicate": text,
-            "keywords": texts,
-            "description": text,
-            "strength": number,
-            "chunks": texts,
-        },
-        "decisions": {"kind": text, "a": text, "b": text},
-        "same_answers": {"key": text, "same": pa.bool_()},
-        "name_lists": {"key": text, "groups": pa.list_(texts)},
-        "entities": {
-            "id": text,
-            "name": text,
-            "type": text,
-            "aliases": texts,
-            "descriptions": descriptions,
-            "chunks": texts,
-            "degree": whole,
-        },
-        "relations": {
-            "id": text,
-            "source": text,
-            "target": text,
-            "predicates": texts,
-            "keywords": texts,
-            "descriptions": descriptions,
-            "weight": number,
-            "chunks": texts,
-        },
-        "merges": {
-            "entity": text,
-            "name": text,
-            "document": text,
-            "rule": text,
-            "score": number,
-            "other": text,
-            "evidence": text,
-        },
-        "written_summaries": {"key": text, "text": text, "written_by": text, "chunks": texts},
-        "communities": {"id": text, "level": whole, "parent": text, "entities": texts, "chunks": texts},
-        "reports": {
-            "community": text,
-            "level": whole,
-            "title": text,
-            "summary": text,
-            "findings": findings,
-            "rating": number,
-            "chunks": texts,
-            "weight": number,
-            "written_by": text,
-        },
+    types = {
+        schema.TEXT: text,
+        schema.SOME_TEXT: text,
+        schema.STATUS: text,
+        schema.DECISION: text,
+        schema.FIELDS: text,
+        schema.WHOLE: whole,
+        schema.NUMBER: number,
+        schema.POSITIVE: number,
+        schema.ANSWER: pa.bool_(),
+        schema.TEXTS: texts,
+        schema.GROUPS: pa.list_(texts),
+        schema.SPANS: pa.list_(pa.struct([("chunk", text), ("start", whole), ("end", whole)])),
+        schema.DESCRIPTIONS: pa.list_(pa.struct([("text", text), ("chunk", text)])),
+        schema.FINDINGS: pa.list_(pa.struct([("summary", text), ("explanation", text), ("chunks", texts)])),
     }
+    columns = {
+        kind: {name: types[shape] for name, shape in fields.items()}
+        for kind, fields in schema.SHAPES.items()
+        if kind != "written"
+    }
+    # 32-bit offsets would end at 2 GB, and the texts of one row group may be larger.
+    columns["documents"]["text"] = pa.large_string()
     return {
-        kind: pa.schema([pa.field(name, type_, nullable=False) for name, type_ in columns.items()])
-        for kind, columns in tables.items()
+        kind: pa.schema([pa.field(name, type_, nullable=False) for name, type_ in fields.items()])
+        for kind, fields in columns.items()
     }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from polygraph.ids import chunk_id, window_id
 from polygraph.indexing.exchange.exporters.records import Row
 from polygraph.indexing.exchange.importers.record_file import RecordFile
-from polygraph.indexing.exchange.importers.schema import shorten
+from polygraph.indexing.exchange.schema import shorten
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
 from polygraph.text.passage import short_fields
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 from polygraph.errors import BadInput
 from polygraph.indexing.exchange.exporters.folder import MANIFEST, read_manifest
 from polygraph.indexing.exchange.exporters.records import KINDS, LAYER_OF
-from polygraph.indexing.exchange.importers.schema import (
+from polygraph.indexing.exchange.schema import (
     EXTRACTOR_SETTINGS,
     MANIFEST_SHAPE,
     PRUNING_SETTINGS,

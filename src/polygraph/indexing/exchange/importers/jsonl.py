@@ -17,7 +17,7 @@ from polygraph.indexing.exchange.importers import IMPORTED_ROOT
 from polygraph.indexing.exchange.importers.document_records import read_chunks, read_extraction, read_windows
 from polygraph.indexing.exchange.importers.export_manifest import ExportManifest, read_export_manifest
 from polygraph.indexing.exchange.importers.record_file import RecordFile, finite_number, reject_constant
-from polygraph.indexing.exchange.importers.schema import SHAPES, find_fault, shorten
+from polygraph.indexing.exchange.schema import SHAPES, find_fault, shorten
 from polygraph.records import Document, Finding, Report
 from polygraph.store.layers import versions
 from polygraph.store.manifest import Manifest

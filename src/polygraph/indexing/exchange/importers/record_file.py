@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from polygraph.errors import BadInput
 from polygraph.indexing.exchange.exporters.folder import MANIFEST
 from polygraph.indexing.exchange.exporters.records import Row
-from polygraph.indexing.exchange.importers.schema import SHAPES, find_fault, shorten
+from polygraph.indexing.exchange.schema import SHAPES, find_fault, shorten
 from polygraph.text.prose import count_noun
 
 MAX_LINE_BYTES = 400_000_000

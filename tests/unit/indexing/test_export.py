@@ -581,7 +581,15 @@ def test_rows_that_were_changed_by_hand_give_other_views_and_a_note(export, tmp_
 
 
 def test_a_name_that_is_merged_into_an_entity_twice_is_imported(export, tmp_path):
-    merge = {"entity": "a", "name": "A", "document": "", "rule": "model", "other": "a", "score": 1.0, "evidence": ""}
+    merge = {
+        "entity": "a",
+        "name": "A",
+        "document": "",
+        "rule": "model",
+        "other": "a",
+        "score": 1.0,
+        "evidence": "",
+    }
     put_lines(export, "merges", [merge, merge, {**merge, "rule": "same name"}])
     with opened(tmp_path / "copy.index") as copy:
         copy.import_(export)

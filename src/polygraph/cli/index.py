@@ -102,7 +102,9 @@ def index(
         from polygraph.cli.render import answer as show
 
         command = f"polygraph index PATH --index {quoted(opened.place)}"
-        show.out.print(f"no folder was named, so no file was read; to update documents: {command}", style="dim")
+        show.out.print(
+            f"no folder was named, so no file was read; to update documents: {command}", style="dim"
+        )
 
 
 @app.command()

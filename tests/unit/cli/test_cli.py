@@ -561,7 +561,9 @@ def test_indexing_again_repeats_nothing(call, built, papers):
 def test_index_without_a_path_says_that_no_file_was_read(call, built, papers):
     (papers / "new.txt").write_text("The Skerry Light was sold in 1902.")
     found = call("index", "--index", built).out
-    assert f"no file was read; to update documents: polygraph index PATH --index {built}" in " ".join(found.split())
+    assert f"no file was read; to update documents: polygraph index PATH --index {built}" in " ".join(
+        found.split()
+    )
     assert "no file was read" not in call("index", papers, "--index", built).out
 
 

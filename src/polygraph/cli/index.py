@@ -98,6 +98,13 @@ def index(
         on=on,
     )
     _change(opened, add, as_json)
+    if not paths and not as_json:
+        from polygraph.cli.render import answer as show
+
+        command = f"polygraph index PATH --index {quoted(opened.place)}"
+        show.out.print(
+            f"no folder was named, so no file was read; to update documents: {command}", style="dim"
+        )
 
 
 @app.command()

@@ -11,8 +11,9 @@ from polygraph.text.prose import count_noun
 class Budget:
     """Lets a call start only if usage so far, calls in flight and the call itself fit under the caps.
 
-    A call in flight counts with its estimate. If a call fits under the caps but not beside the calls in flight, it
-    waits for one of them to end, since most cost less than estimated.
+    A call in flight counts with its estimate. A call that does not fit beside the calls in flight waits for one of them
+    to end, since most cost less than estimated. It is refused when none is left, so that the error states what all of
+    them have spent.
     """
 
     def __init__(self, *, max_tokens: int | None, max_cost: float | None) -> None:
@@ -38,10 +39,9 @@ class Budget:
             BudgetReached: if the caps do not allow it.
         """
         with self._changed:
-            while True:
-                self._raise_unless_room(tokens, cost)
-                if self._room(tokens + self._reserved_tokens, cost + self._reserved_cost):
-                    break
+            while not self._room(tokens + self._reserved_tokens, cost + self._reserved_cost):
+                if not self._reserved_tokens:
+                    self._raise_unless_room(tokens, cost)
                 self._changed.wait(1.0)
             self._reserved_tokens += tokens
             self._reserved_cost += cost

@@ -3,6 +3,7 @@
 A method's file is imported when the method is first looked up.
 """
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from polygraph.retrieve.base import Method
+    from polygraph.retrieve.catalogue import Description
 
 
 class _LazyMethods(Mapping[str, "Method"]):
@@ -230,6 +232,25 @@ def method(name: str) -> "Method":
             raise UnknownMethod(name, [*METHODS, *_REGISTERED, *offered()])
         register(name, _load(offered()[name]))
     return _REGISTERED[name]
+
+
+def description(name: str) -> "Description":
+    """Return the description of a method by name, as for `method`.
+
+    A method of another package is described by the first line of its docstring and by the place that defines it.
+    """
+    from polygraph.retrieve.catalogue import Description, describe
+
+    if name in METHODS:
+        return describe(name)
+    own = method(name)
+    place = offered()[name].value if name in offered() else f"{type(own).__module__}:{type(own).__qualname__}"
+    return Description(
+        group=None,
+        summary=(inspect.getdoc(own) or "").partition("\n")[0],
+        source=place,
+        tokens=f"at most {own.max_tokens:,}",
+    )
 
 
 @cache

@@ -12,19 +12,19 @@ Group: TypeAlias = Literal["Passages", "Facts", "Entities", "Overviews", "Combin
 class Description:
     """A method, described to somebody who has to choose one."""
 
-    group: Group
-    """What the method searches; methods are listed under these headings."""
+    group: Group | None
+    """What the method searches; methods are listed under these headings. None for a method of another package."""
     summary: str
     """What it is for, in one line."""
     source: str
     """Paper or system, and section."""
-    tokens: str
+    tokens: str = ""
     """Tokens of context per question, as a formula or a bound."""
     form: str = "cited"
     """Form of its answers unless another one is chosen (`records.AnswerForm`); presets may differ."""
-    good: str
+    good: str = ""
     """What it is good at, with published figures and their source."""
-    bad: str
+    bad: str = ""
     """What it is bad at, with published figures and their source."""
 
 

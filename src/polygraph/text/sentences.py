@@ -64,6 +64,9 @@ _ABBREVIATION = 12
 _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
 # White space of more than one byte: the library (1.0.32) panics if it follows an initial.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+# The break before a year that ends a wrapped sentence: below an item of a list, the library (1.0.32) takes the year for
+# the mark of the next item.
+_BREAK_BEFORE_YEAR = re.compile(r"(?<=[\w,])\n(?=\d{4}\.\s)")
 # Fallback where the library fails: an end mark, but not after a word of one or two letters (initials, Dr, St, No).
 _ROUGH = re.compile(
     r"(?<!\b\w)(?<!\b\w\w)[.!?…]{1,5}[\"'”’)\]]{0,4}\s+(?=[^\W_a-z]|[\"'“‘(\[])|[。！？]+[」』”’）]*\s*"
@@ -365,6 +368,7 @@ def _pieces(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _sanitize(text: str) -> str:
     """Replace characters that the library cannot handle, one for one, so that offsets stay valid."""
+    text = _BREAK_BEFORE_YEAR.sub(" ", text)
     if text.isascii() and "(" not in text:
         return text  # no white space of several bytes, and no list mark
     if _WIDE_SPACE.search(text):

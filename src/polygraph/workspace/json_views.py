@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from polygraph.retrieve import METHODS
+from polygraph.retrieve import description
+from polygraph.retrieve import method as method_named
 from polygraph.retrieve.catalogue import describe
 from polygraph.retrieve.overlap import found_alone, overlap
 
@@ -117,7 +118,7 @@ def methods_json(names: Sequence[str], usage: Mapping[str, QuestionUsage]) -> li
             "max_tokens": m.max_tokens,
             "measured": _measured_json(usage.get(name)),
         }
-        for name, m, about in ((name, METHODS[name], describe(name)) for name in names)
+        for name, m, about in ((name, method_named(name), description(name)) for name in names)
     ]
 
 
@@ -128,7 +129,7 @@ def need_of(name: str) -> str:
     ('one fact', 'several steps', 'overview')
     """
     base = name.partition(":")[0]
-    return "several steps" if base in _PASSAGES_FOR_SEVERAL_STEPS else _NEEDS[describe(name).group]
+    return "several steps" if base in _PASSAGES_FOR_SEVERAL_STEPS else _NEEDS[str(describe(name).group)]
 
 
 def _measured_json(found: QuestionUsage | None) -> dict[str, float] | None:

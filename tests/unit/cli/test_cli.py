@@ -558,6 +558,15 @@ def test_indexing_again_repeats_nothing(call, built, papers):
     assert {p: p.stat().st_mtime_ns for p in (built / "derived").glob("*/*")} == files
 
 
+def test_index_without_a_path_says_that_no_file_was_read(call, built, papers):
+    (papers / "new.txt").write_text("The Skerry Light was sold in 1902.")
+    found = call("index", "--index", built).out
+    assert f"no file was read; to update documents: polygraph index PATH --index {built}" in " ".join(
+        found.split()
+    )
+    assert "no file was read" not in call("index", papers, "--index", built).out
+
+
 def test_where_nothing_is_to_be_done_or_nothing_failed_this_is_said(call, built, papers):
     assert "nothing to build" in call("index", papers, "--index", built, "--for", "hybrid").out
     again = call("refresh", "--index", built).out

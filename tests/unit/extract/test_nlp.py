@@ -87,6 +87,13 @@ def test_each_row_of_a_table_is_one_sentence_even_where_the_parser_would_end_it(
 
 
 @needs_parser
+def test_the_mark_of_a_heading_is_no_part_of_a_name():
+    found = read_one("## Excess\n\nThe policy of Beacon Mutual has an excess of 1,500 pounds.\n")
+    assert not [name for name in types(found) if name.startswith("#")]
+    assert "## Excess"[found.entities[0].spans[0].start :][:6] == "Excess"
+
+
+@needs_parser
 def test_rows_refer_to_each_other_and_to_the_text():
     found = next(iter(extract([window(TEXT, start=1000, n_chunks=3)], processes=1)))
     names = {entity.name for entity in found.entities}

@@ -580,6 +580,21 @@ def test_rows_that_were_changed_by_hand_give_other_views_and_a_note(export, tmp_
 # --- one way ----------------------------------------------------------------------------------------------------
 
 
+def test_a_name_that_is_merged_into_an_entity_twice_is_imported(export, tmp_path):
+    merge = {
+        "entity": "a",
+        "name": "A",
+        "document": "",
+        "rule": "model",
+        "other": "a",
+        "score": 1.0,
+        "evidence": "",
+    }
+    put_lines(export, "merges", [merge, merge, {**merge, "rule": "same name"}])
+    with opened(tmp_path / "copy.index") as copy:
+        copy.import_(export)
+
+
 def test_graphml_opens_in_networkx_with_every_entity_and_relation(base, tmp_path):
     with opened(base / "papers.index") as index:
         index.export(tmp_path / "out", "graphml")

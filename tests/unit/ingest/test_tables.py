@@ -251,12 +251,8 @@ def test_running_heads_and_page_numbers_go_and_numbers_in_the_text_stay() -> Non
 
 
 def test_titles_that_programs_write_are_no_titles_of_a_pdf() -> None:
-    assert [pdf_title(t) for t in ("(anonymous)", "Untitled", "Microsoft Word - log.doc", "The Log")] == [
-        "",
-        "",
-        "",
-        "The Log",
-    ]
+    written = ("(anonymous)", "Untitled", "Microsoft Word - log.doc", "print.html", "notes.md", "The Log")
+    assert [pdf_title(title) for title in written] == ["", "", "", "", "", "The Log"]
 
 
 def test_code_with_blank_lines_is_one_sentence() -> None:

@@ -151,6 +151,12 @@ def test_the_command_line_knows_a_method_of_an_installed_package(index, package,
     assert "own:NONE is not a method" in ended.sentence
     listed = call("methods", "--index", index.folder).out
     assert "of installed packages: own, own:few, none, gone" in listed
+    shown = call("methods", "own", "--index", index.folder).out
+    assert "own:Own" in shown
+    assert f"at most {BM25().max_tokens:,}" in shown
+    (described,) = json.loads(call("methods", "own:few", "--index", index.folder, "--json").out)
+    assert described["needs"] == sorted(BM25.needs)
+    assert call("methods", "none", "--index", index.folder).code == 2
 
 
 @pytest.mark.parametrize("name", ["bm25", "hipporag:2", "", "a#2", "a+tuned", "a,b", "a b", "a:b:c"])

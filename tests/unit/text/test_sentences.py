@@ -316,3 +316,11 @@ def test_a_german_ordinal_or_title_ends_no_sentence(sentence):
     text = f"{sentence} Das war 1998. Der Verein wuchs."
     found = [text[a:b] for a, b in sentence_spans(text, language="de")]
     assert found == [sentence, "Das war 1998.", "Der Verein wuchs."]
+
+
+def test_a_year_at_the_start_of_a_wrapped_line_of_a_list_is_no_mark():
+    told = (
+        "3. The tenant wrote to the landlord about the roof on 3 October 2022 and again on 21 November\n2022."
+    )
+    items = [told, "Nothing was done.", "4. The oven was lost."]
+    assert split(f"{items[0]} {items[1]}\n{items[2]}") == items

@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from polygraph.cli.render.answer import out
-from polygraph.errors import UnknownMethod
 from polygraph.models.call_store import CallPlace, QuestionUsage, calls_exist, open_call_store
-from polygraph.retrieve import METHODS, offered
+from polygraph.retrieve import METHODS, description, method, offered
 from polygraph.retrieve.base import Method
 from polygraph.retrieve.catalogue import Group, describe
 from polygraph.text.prose import count_noun
@@ -31,15 +30,15 @@ def usage_by_method(calls: CallPlace) -> dict[str, QuestionUsage]:
 
 
 def selected(name: str | None) -> list[str]:
-    """Return the names to describe: all, or one with its presets.
+    """Return the names to describe: all that are part of Polygraph, or one with its presets.
 
     Raises:
         UnknownMethod: if there is no such method.
+        BadInput: if an installed package offers it and it cannot be loaded.
     """
     if name is None:
         return list(METHODS)
-    if name not in METHODS:
-        raise UnknownMethod(name, METHODS)
+    method(name)
     return [name, *(other for other in METHODS if other.startswith(f"{name}:"))]
 
 
@@ -48,7 +47,7 @@ def show_list(usage: Mapping[str, QuestionUsage]) -> None:
     groups: dict[str, list[str]] = {group: [] for group in get_args(Group)}
     for name in METHODS:
         if ":" not in name:
-            groups[describe(name).group].append(name)
+            groups[str(describe(name).group)].append(name)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True)
     table.add_column("calls", max_width=_CALLS)
@@ -86,23 +85,23 @@ def show_full(names: Sequence[str], usage: Mapping[str, QuestionUsage]) -> None:
         if preset and base in names:
             continue
         presets = [other for other in METHODS if other.startswith(f"{name}:")] if not preset else []
-        _show_one(name, METHODS[name], presets, usage)
+        _show_one(name, method(name), presets, usage)
 
 
-def _show_one(name: str, method: Method, presets: Sequence[str], usage: Mapping[str, QuestionUsage]) -> None:
-    about = describe(name)
+def _show_one(name: str, shown: Method, presets: Sequence[str], usage: Mapping[str, QuestionUsage]) -> None:
+    about = description(name)
     rows: list[tuple[str, str]] = [
         ("for", about.summary),
         ("source", about.source),
-        ("needs", ", ".join(sorted(method.needs))),
-        ("calls", f"{method.calls} for one question, including the answer; 0 without a model"),
+        ("needs", ", ".join(sorted(shown.needs))),
+        ("calls", f"{shown.calls} for one question, including the answer; 0 without a model"),
         ("tokens", about.tokens),
         ("answers", about.form),
         ("measured", _average(usage.get(name))),
         ("good at", about.good),
         ("bad at", about.bad),
     ]
-    rows += [(f":{other.partition(':')[2]}", _preset(other, method, usage)) for other in presets]
+    rows += [(f":{other.partition(':')[2]}", _preset(other, shown, usage)) for other in presets]
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")

@@ -16,6 +16,7 @@ _THING_PRONOUNS = frozenset(["it", "its"])
 _NOT_THING = frozenset(["person", "date", "quantity"])
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OPENING = "#@$€£."
+_HEADING_MARK = re.compile(r"#+\s+")
 _CLOSING = ".!?%+#™®°)"
 _DASH = re.compile(r"[-–—]| to ")
 _BORN = re.compile(r"\b(?:born|b\.)")
@@ -99,6 +100,7 @@ def _trimmed(sentence: Sentence, mention: TokenSpan) -> tuple[int, int]:
     """Return the span of a mention in its sentence without brackets and punctuation at its edges."""
     text = sentence.text
     begin, end = sentence.starts[mention.first], sentence.ends[mention.last - 1]
+    begin += heading.end() if (heading := _HEADING_MARK.match(text[begin:end])) else 0
     while begin < end and not text[begin].isalnum() and text[begin] not in _OPENING:
         begin += 1
     while begin < end and not text[end - 1].isalnum() and text[end - 1] not in _CLOSING:

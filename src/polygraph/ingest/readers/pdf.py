@@ -81,6 +81,10 @@ def pdf_title(title: str) -> str:
         title = title[len(_PROGRAM_PREFIX) :].strip()
     bare = title.strip("()[]<> ").lower()
     ends = (
+        ".htm",
+        ".html",
+        ".md",
+        ".odt",
         ".doc",
         ".docx",
         ".indd",

@@ -23,6 +23,7 @@ from polygraph.tasks.offline.asked_kind import asked_kind, holds_quantity, kind_
 from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
 from polygraph.tasks.offline.contact_details import asked_contact_detail
 from polygraph.tasks.offline.missing_names import missing_names
+from polygraph.tasks.offline.question_lists import entry_in_other_words
 from polygraph.tasks.offline.quoting import (
     asks_for_reason,
     asks_for_several,
@@ -189,6 +190,10 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
     clear = [each or is_headed for each, is_headed in zip(told, headed, strict=True)]
     similar = _similar(question, candidates, weights, models)
     found = _rate(question, candidates, similar, stated, clear, models)
+    if found.is_refused and contact is None:
+        rivals = [candidates[i] for i in found.logits]
+        if entry := entry_in_other_words(question, sentences, rivals, models.embedder):
+            return _whole_entry(entry, passages, found.logit)
     is_about_a_time = asks_for_present_holder(question) or bool(dates(question))
     stating = [i for i in found.scores if stated[i]] if is_about_a_time else []
     ordered = newest_first(question, candidates, found.scores, found.margin, stating)
@@ -203,6 +208,21 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
         sentences=completed,
         note=_other_states(shown, ordered.behind, candidates),
         logit=found.logit,
+    )
+
+
+def _whole_entry(
+    entry: Sequence[Candidate], passages: Sequence[Passage], logit: float | None
+) -> ExtractiveAnswer:
+    """Return an entry of a list of questions as the answer; a note says which question it answers."""
+    first = entry[0]
+    quoted = first.quoted
+    if (span := first.paragraph) is not None:
+        chunk = next(p.chunk for p in passages if p.chunk.id == span.chunk)
+        text = " ".join(chunk.text[span.start - chunk.start : span.end - chunk.start].split())
+        quoted = replace(quoted, text=text, span=span)
+    return ExtractiveAnswer(
+        sentences=(quoted,), note=f"this is the answer to the question “{first.heading}”", logit=logit
     )
 
 

@@ -79,6 +79,7 @@ def test_a_question_of_columns_values_and_operators_is_answered(question: str, a
         "Which customer placed all orders?",
         "Are all orders delivered?",
         "Did Marrow Dairy or Riu Sec order more?",
+        "Which orders have a larger quantity than the average?",  # not the average
         "What is the manager?",
         "Petra Holm",
         "",

@@ -77,6 +77,8 @@ def _one(reading: Reading, table: TableView, asked: list[AskedColumn], chosen: R
     words = {token.text for token in reading.tokens}
     if words & (LESS | MORE) - {"more"} and not reading.conditions and not operators:
         return None  # a comparison of other things than two values
+    if "than" in words and operators and not reading.conditions:
+        return None  # a bound that no number sets: more than the average
     rows = matching_rows(table, chosen)
     if not rows:
         return None

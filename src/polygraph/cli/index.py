@@ -75,9 +75,8 @@ def index(
 
     chosen = extractor_of(extractor)
     if paths:
-        find_files(
-            paths, select(include or [], exclude or [])
-        )  # reports a missing path before the folder of the index is created
+        # A missing path is reported before the folder of the index is created.
+        find_files(paths, select(include or [], exclude or []))
     opened = open_index(
         index,
         new=bool(paths),

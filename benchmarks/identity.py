@@ -38,7 +38,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ from polygraph.extract.resolution.names.name_parts import split_name
 from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution, ResolvedRows
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.extract.resolution.suggestions.name_blocks import lists_of
-from polygraph.extract.resolution.suggestions.name_lists import LISTED, ListedName
+from polygraph.extract.resolution.suggestions.name_lists import LISTED, ListedName, ReadLists
 from polygraph.indexing.same_entities import apply_answers, choose_pairs
 from polygraph.indexing.suggested_pairs import line_of, pairs_of
 from polygraph.models.protocols import ChatRequest
@@ -91,9 +91,13 @@ class Scored:
     by_model: bool
     suggested: set[tuple[int, int]] = field(default_factory=set)
     """Pairs of its entities, by position, that the recorded replies about lists take for one."""
+    read: list[list[int]] = field(default_factory=list)
+    """Its entities in each list that has a reply, by position."""
 
 
 Clustering = Callable[[Scored], list[str]]
+Answers: TypeAlias = dict[tuple[str, str], bool | None]
+"""Answers about pairs of entities."""
 
 
 def main() -> None:
@@ -264,10 +268,10 @@ def resolved(row: Scored, *, asks: bool = False, listed: list[ListedName] | None
     """
     embedder = _embedder()
 
-    def suggest(names: Sequence[ListedName]) -> set[tuple[int, int]]:
+    def suggest(names: Sequence[ListedName]) -> ReadLists:
         if listed is not None:
             listed.extend(names)
-        return row.suggested
+        return ReadLists(row.suggested, row.read)
 
     return resolve(
         row.mentions,
@@ -302,8 +306,10 @@ def print_shares(rows: Sequence[Scored]) -> None:
         print(f"| {decision}, {rule} | {len(each)} | {sum(each) / len(each):.2f} |")
 
 
-def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], ChatRequest]]:
-    """Return the pairs that `same` is asked about and the requests, as in a build."""
+def requests(
+    row: Scored, found: Resolution, answers: Answers
+) -> list[tuple[list[PairDecision], ChatRequest]]:
+    """Return the pairs that `same` is asked about after some answers and the requests, as in a build."""
     texts = {document["id"]: document["text"] for document in row.case["documents"]}
 
     def shown(entity: str) -> NameInContext:
@@ -318,7 +324,7 @@ def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], C
             passages=tuple(dict.fromkeys(filter(None, (around(texts[d], name) for d, name in names)))),
         )
 
-    pairs = choose_pairs(rows_of(found), MAX_PAIRS)
+    pairs = choose_pairs(rows_of(found), MAX_PAIRS, answers)
     groups = [pairs[at : at + PAIRS_PER_CALL] for at in range(0, len(pairs), PAIRS_PER_CALL)]
     return [
         (some, same_request([(shown(a), shown(b)) for a, b in (p.entities for p in some)])) for some in groups
@@ -364,6 +370,11 @@ def add_suggestions(lists: Sequence[ListOfNames]) -> int:
     n_across = 0
     for some in lists:
         reply = replies().get(key_of(some.asked))
+        read: dict[str, list[int]] = {}
+        for row, position in some.names if reply else ():
+            if not (mine := read.setdefault(row.case["id"], [])):
+                row.read.append(mine)
+            mine.append(position)
         for a, b in pairs_of(parse_groups(reply, len(some.names))) if reply else ():
             (first, x), (second, y) = some.names[a], some.names[b]
             if first is second:
@@ -379,7 +390,7 @@ def print_lists(rows: Sequence[Scored], part: str) -> None:
     The last row is what lists could bring: if each pair of one entity that a list has were suggested and confirmed.
     """
     lists = lists_over(rows)
-    ideal = {row.case["id"]: replace(row, suggested=set()) for row in rows}
+    ideal = {row.case["id"]: replace(row, suggested=set(), read=[]) for row in rows}
     for some in lists:
         for (first, x), (second, y) in combinations(some.names, 2):
             if first is second:
@@ -424,7 +435,7 @@ def _unanswered(rows: Sequence[Scored]) -> list[ChatRequest]:
     if waiting := [some.asked for some in lists if key_of(some.asked) not in replies()]:
         return waiting
     add_suggestions(lists)
-    asked = [asked for row in rows for _, asked in requests(row, resolved(row, asks=True))]
+    asked = [asked for row in rows for _, asked in with_recorded_answers(row, resolved(row, asks=True))[0]]
     return [each for each in asked if key_of(each) not in replies()]
 
 
@@ -440,7 +451,7 @@ def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
     """Return how many pairs are asked about, and how many of them no recorded reply answers."""
     n_pairs = n_unanswered = 0
     for row in rows:
-        for pairs, asked in requests(row, resolved(row, asks=True)):
+        for pairs, asked in with_recorded_answers(row, resolved(row, asks=True))[0]:
             n_pairs += len(pairs)
             n_unanswered += len(pairs) * (key_of(asked) not in replies())
     return n_pairs, n_unanswered
@@ -449,11 +460,22 @@ def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
 def with_answers(row: Scored) -> list[str]:
     """Return the entities of a case after the recorded answers."""
     found = resolved(row, asks=True)
-    answers: dict[tuple[str, str], bool | None] = {}
-    for pairs, asked in requests(row, found):
-        if reply := replies().get(key_of(asked)):
-            answers |= zip((pair.entities for pair in pairs), parse_same(reply, len(pairs)), strict=True)
-    return labels_of(row, found, answers)
+    return labels_of(row, found, with_recorded_answers(row, found)[1])
+
+
+def with_recorded_answers(
+    row: Scored, found: Resolution
+) -> tuple[list[tuple[list[PairDecision], ChatRequest]], Answers]:
+    """Return the pairs that `same` is asked about with the requests, as in a build, and the recorded answers."""
+    answers: Answers = {}
+    all_asked: list[tuple[list[PairDecision], ChatRequest]] = []
+    while asked_now := requests(row, found, answers):
+        all_asked += asked_now
+        for pairs, asked in asked_now:
+            reply = replies().get(key_of(asked))
+            verdicts = parse_same(reply, len(pairs)) if reply else [None] * len(pairs)
+            answers |= zip((pair.entities for pair in pairs), verdicts, strict=True)
+    return all_asked, answers
 
 
 def with_right_answers(row: Scored) -> list[str]:
@@ -469,10 +491,12 @@ def right_answers(row: Scored, found: Resolution) -> list[tuple[PairDecision, bo
     for mention, entity in zip(row.mentions, row.gold, strict=True):
         gold[found.entity_of[mention.window, mention.name]][entity] += 1
     main = {entity: each.most_common(1)[0][0] for entity, each in gold.items()}
-    return [
-        (pair, main[pair.entities[0]] == main[pair.entities[1]])
-        for pair in choose_pairs(rows_of(found), MAX_PAIRS)
-    ]
+    right: dict[tuple[str, str], tuple[PairDecision, bool]] = {}
+    answers: Answers = {}
+    while chosen := choose_pairs(rows_of(found), MAX_PAIRS, answers):
+        answers |= {pair.entities: main[pair.entities[0]] == main[pair.entities[1]] for pair in chosen}
+        right |= {pair.entities: (pair, bool(answers[pair.entities])) for pair in chosen}
+    return list(right.values())
 
 
 def labels_of(row: Scored, found: Resolution, answers: Mapping[tuple[str, str], bool | None]) -> list[str]:
@@ -530,7 +554,7 @@ def table_row(name: str, found: NDArray[np.float64]) -> str:
 def gain_row(rows: Sequence[Scored]) -> str:
     """Return what the suggestions of lists add to each score with `same`, paired by case."""
     after = counts(rows, with_answers)
-    before = counts([replace(row, suggested=set()) for row in rows], with_answers)
+    before = counts([replace(row, suggested=set(), read=[]) for row in rows], with_answers)
     sample = np.random.default_rng(0).integers(len(rows), size=(RESAMPLES, len(rows)))
     middle = scores(after.sum(axis=0)) - scores(before.sum(axis=0))
     gains = scores(after[sample].sum(axis=1)) - scores(before[sample].sum(axis=1))

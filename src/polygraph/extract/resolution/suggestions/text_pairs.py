@@ -65,7 +65,7 @@ def _suggest_antecedents(merger: Merger) -> None:
 
 
 def _may_be_antecedent(merger: Merger, x: int, y: int) -> bool:
-    """Return whether a general name may stand for a name of its text: of its kind, and of its class if that is vague."""
+    """Return whether a general name may stand for a name of its text: of its kind, and of its class if need be."""
     kinds = {kind_of_type(merger.clusters[n].majority_type()) for n in (x, y)}
     if len(kinds) > 1 or "" in kinds or not merger.side_by_side(x, y):
         return False

@@ -48,7 +48,7 @@ from polygraph.extract.resolution.names.name_parts import split_name
 from polygraph.extract.resolution.records import Mention, NameRelation, PairDecision, Resolution, ResolvedRows
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.extract.resolution.suggestions.name_blocks import lists_of
-from polygraph.extract.resolution.suggestions.name_lists import LISTED, ListedName, ReadLists
+from polygraph.extract.resolution.suggestions.name_lists import LISTED, ListedName
 from polygraph.indexing.same_entities import apply_answers, choose_pairs
 from polygraph.indexing.suggested_pairs import line_of, pairs_of
 from polygraph.models.protocols import ChatRequest
@@ -91,8 +91,6 @@ class Scored:
     by_model: bool
     suggested: set[tuple[int, int]] = field(default_factory=set)
     """Pairs of its entities, by position, that the recorded replies about lists take for one."""
-    read: list[list[int]] = field(default_factory=list)
-    """Its entities in each list that has a reply, by position."""
 
 
 Clustering = Callable[[Scored], list[str]]
@@ -268,10 +266,10 @@ def resolved(row: Scored, *, asks: bool = False, listed: list[ListedName] | None
     """
     embedder = _embedder()
 
-    def suggest(names: Sequence[ListedName]) -> ReadLists:
+    def suggest(names: Sequence[ListedName]) -> set[tuple[int, int]]:
         if listed is not None:
             listed.extend(names)
-        return ReadLists(row.suggested, row.read)
+        return row.suggested
 
     return resolve(
         row.mentions,
@@ -370,11 +368,6 @@ def add_suggestions(lists: Sequence[ListOfNames]) -> int:
     n_across = 0
     for some in lists:
         reply = replies().get(key_of(some.asked))
-        read: dict[str, list[int]] = {}
-        for row, position in some.names if reply else ():
-            if not (mine := read.setdefault(row.case["id"], [])):
-                row.read.append(mine)
-            mine.append(position)
         for a, b in pairs_of(parse_groups(reply, len(some.names))) if reply else ():
             (first, x), (second, y) = some.names[a], some.names[b]
             if first is second:
@@ -390,7 +383,7 @@ def print_lists(rows: Sequence[Scored], part: str) -> None:
     The last row is what lists could bring: if each pair of one entity that a list has were suggested and confirmed.
     """
     lists = lists_over(rows)
-    ideal = {row.case["id"]: replace(row, suggested=set(), read=[]) for row in rows}
+    ideal = {row.case["id"]: replace(row, suggested=set()) for row in rows}
     for some in lists:
         for (first, x), (second, y) in combinations(some.names, 2):
             if first is second:
@@ -554,7 +547,7 @@ def table_row(name: str, found: NDArray[np.float64]) -> str:
 def gain_row(rows: Sequence[Scored]) -> str:
     """Return what the suggestions of lists add to each score with `same`, paired by case."""
     after = counts(rows, with_answers)
-    before = counts([replace(row, suggested=set(), read=[]) for row in rows], with_answers)
+    before = counts([replace(row, suggested=set()) for row in rows], with_answers)
     sample = np.random.default_rng(0).integers(len(rows), size=(RESAMPLES, len(rows)))
     middle = scores(after.sum(axis=0)) - scores(before.sum(axis=0))
     gains = scores(after[sample].sum(axis=1)) - scores(before[sample].sum(axis=1))

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.suggestions.name_blocks import lists_of
-from polygraph.extract.resolution.suggestions.name_lists import ListedName, ReadLists
+from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.indexing.described_names import descriptions_by_name
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import digest
@@ -24,33 +24,31 @@ Groups = tuple[tuple[str, ...], ...]
 """Names of a list that a model takes for one thing, by the keys of their lines."""
 
 
-def suggest_from_lists(task: LayerTask, names: Sequence[ListedName]) -> ReadLists:
-    """Return what a model says about lists of names, as far as the manifest says that it is asked.
+def suggest_from_lists(task: LayerTask, names: Sequence[ListedName]) -> set[tuple[int, int]]:
+    """Return the pairs of names that may be one entity, as far as the manifest says that a model is asked.
 
     Args:
         task: of the graph; without a chat model only what is stored counts.
         names: the entities after the rules.
 
     Returns:
-        Pairs of positions in `names` that may be one entity, and the lists that have a reply. With a model the pairs
-        depend on the present lists only, so that a build from nothing has the same. Without one, what lists of an
-        earlier state suggested stays, as long as both names are shown as they were.
+        Pairs of positions in `names`. With a model they depend on the present lists only, so that a build from nothing
+        has the same. Without one, what lists of an earlier state suggested stays, as long as both names are shown as
+        they were.
     """
     who = who_is_asked(task.manifest.same)
     if who is None or not who.lists:
-        return ReadLists(set(), ())
+        return set()
     chosen = listed_at_most(names, who.max_pairs)
     lines = _lines(task.store, [names[n] for n in chosen])
     keys = [digest(who.lists, shown_line(line)) for line in lines]
     lists = {
-        digest(*(keys[n] for n in each)): each
+        digest(*(keys[n] for n in each)): [lines[n] for n in each]
         for each in lists_of([names[n] for n in chosen], NAMES_PER_CALL)
     }
     stored = task.store.extractions.name_lists()
     found = {key: stored[key] for key in lists if key in stored}
-    unread = {key: [lines[n] for n in each] for key, each in lists.items() if key not in stored}
-    found |= _ask(task, unread, who.lists)
-    read = [[chosen[n] for n in each] for key, each in lists.items() if key in found]
+    found |= _ask(task, {key: some for key, some in lists.items() if key not in stored}, who.lists)
     if task.models.chat is None:
         present = set(keys)
         found |= {
@@ -62,12 +60,11 @@ def suggest_from_lists(task: LayerTask, names: Sequence[ListedName]) -> ReadList
         # What is said of texts that are gone is deleted with them.
         task.store.extractions.put_name_lists(found)
     position = dict(zip(reversed(keys), reversed(chosen), strict=True))
-    pairs = pairs_of(
+    return pairs_of(
         sorted({position[key] for key in group if key in position})
         for groups in found.values()
         for group in groups
     )
-    return ReadLists(pairs, read)
 
 
 def listed_at_most(names: Sequence[ListedName], max_pairs: int) -> list[int]:

@@ -62,7 +62,7 @@ def resolve(
         relations: relation rows between the mentions of each window.
         by_model: whether a language model wrote the rows; see `document_features.extract_features`.
         asks: whether a model is asked about pairs: merges on little evidence are then `presumed` and not done.
-        suggest: gets the entities after all rules, if a model is asked, and returns which it takes for one.
+        suggest: gets the entities after all rules, if a model is asked, and returns pairs to ask about.
 
     Returns:
         The same for every order of the mentions. Ids are normalised names. Entities that share a name carry a

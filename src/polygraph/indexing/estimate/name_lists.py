@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from polygraph.errors import UnusableReply
 from polygraph.extract.resolution.suggestions.name_blocks import lists_of
-from polygraph.extract.resolution.suggestions.name_lists import ListedName, ReadLists
+from polygraph.extract.resolution.suggestions.name_lists import ListedName
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.indexing.estimate.ranges import Line, Range, priced_line
 from polygraph.indexing.suggested_pairs import line_of, listed_at_most, pairs_of
@@ -53,11 +53,10 @@ class SimulatedLists:
         self.n_requests = self.n_names = self.n_unanswered_names = 0
         self.unanswered: list[ChatRequest] = []
 
-    def suggest(self, names: Sequence[ListedName]) -> ReadLists:
-        """Count the lists of some names, and return what stored replies say about them, as in a build."""
+    def suggest(self, names: Sequence[ListedName]) -> set[tuple[int, int]]:
+        """Count the lists of some names, and return the pairs that stored replies suggest, as in a build."""
         chosen = listed_at_most(names, self._max_pairs)
         found: set[tuple[int, int]] = set()
-        read: list[list[int]] = []
         for each in lists_of([names[n] for n in chosen], NAMES_PER_CALL):
             request = suggest_same_request([line_of(names[chosen[n]], self._descriptions) for n in each])
             reply = self._stored_reply(request) if self._stored_reply else None
@@ -72,8 +71,7 @@ class SimulatedLists:
             except UnusableReply:
                 continue
             found |= {(chosen[each[a]], chosen[each[b]]) for a, b in pairs}
-            read.append([chosen[n] for n in each])
-        return ReadLists(found, read)
+        return found
 
     def tokens_per_name(self) -> Range:
         """Return the tokens of a line, of lists without a stored reply."""

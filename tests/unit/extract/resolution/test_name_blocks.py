@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.extract.resolution.suggestions.name_blocks import in_common, lists_of
-from polygraph.extract.resolution.suggestions.name_lists import ListedName, ReadLists
+from polygraph.extract.resolution.suggestions.name_lists import ListedName
 
 
 def name(n, group="people", clues=(), size=1):
@@ -107,14 +107,13 @@ def corpus(seed=0, n_documents=30):
     return mentions, relations
 
 
-def listed(mentions, relations, suggestions=(), *, read=False, **more):
+def listed(mentions, relations, suggestions=(), **more):
     got = []
 
     def suggest(names):
         got.extend(names)
         number = {each.base: n for n, each in enumerate(names)}
-        pairs = {tuple(sorted((number[a], number[b]))) for a, b in suggestions}
-        return ReadLists(pairs, [range(len(names))] if read else [])
+        return [(number[a], number[b]) for a, b in suggestions]
 
     found = resolve(mentions, relations=relations, suggest=suggest, **{"asks": True, **more})
     return got, found
@@ -187,39 +186,6 @@ def test_a_suggested_pair_is_left_undecided_unless_something_keeps_both_apart():
         (("columba", "wallace orme"), "undecided", "list of names")
     ]
     assert len(set(found.entity_of.values())) == 4
-
-
-HARBOUR = [
-    person("a", "Ada Orme", "Keeper of the Tollway light."), person("a", "Zeno Karr", "Pilot."),
-    person("b", "Ada Finch", "Keeper of the Tollway light."), person("b", "Zeno Karr", "Pilot."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("read", "suggestions", "decision"),
-    [
-        (False, [], ("undecided", "short name")),
-        (True, [], ("apart", "list of names")),
-        (True, [("ada orme", "ada finch")], ("undecided", "short name")),
-    ],
-)
-def test_a_guess_is_asked_about_unless_a_list_has_both_names_and_they_were_not_put_together(
-    read, suggestions, decision
-):
-    _, found = listed(HARBOUR, [], suggestions, read=read)
-    (pair,) = [pair for pair in found.pairs if set(pair.names) == {"ada orme", "ada finch"}]
-    assert (pair.decision, pair.rule) == decision
-
-
-def test_a_name_that_may_be_the_short_one_of_another_is_asked_about_whatever_a_list_says():
-    rows = [
-        person("a", "Ada Orme", "Keeper."),
-        person("b", "Wallace Orme", "Smith."),
-        person("c", "Orme", "Rich."),
-    ]
-    _, found = listed(rows, [], read=True)
-    asked = {frozenset(pair.names) for pair in found.pairs if pair.decision == "undecided"}
-    assert asked == {frozenset({"orme", "ada orme"}), frozenset({"orme", "wallace orme"})}
 
 
 def test_a_pair_that_a_rule_has_compared_is_not_suggested_again():

@@ -41,8 +41,6 @@ class Comparison:
     rule: str
     score: float
     evidence: str
-    is_guess: bool = False
-    """Whether it is undecided, and the names are so little alike that a reader of lists is heard before it is asked."""
 
 
 class MergeLink(NamedTuple):
@@ -257,11 +255,9 @@ class Merger:
         if why:
             self.comparisons.append(Comparison(a, b, "apart", why, 0.9, conflict))
 
-    def leave_undecided(self, a: int, b: int, rule: str, evidence: str, *, is_guess: bool = False) -> None:
-        """Record two clusters that a rule suggests to merge without enough evidence; see `Comparison`."""
-        self.comparisons.append(
-            Comparison(self.root(a), self.root(b), "undecided", rule, 0.5, evidence, is_guess)
-        )
+    def leave_undecided(self, a: int, b: int, rule: str, evidence: str) -> None:
+        """Record two clusters that a rule suggests to merge without enough evidence."""
+        self.comparisons.append(Comparison(self.root(a), self.root(b), "undecided", rule, 0.5, evidence))
 
     def shared_context(self, a: int, b: int) -> list[str]:
         """Return the names that co-occur with both clusters, ascending, without their own."""

@@ -124,18 +124,18 @@ def suggest_pairs(merger: Merger) -> None:
     suggest_from_texts(merger, alike)
     found = _fitting(merger, by_name, needed, alike, described)
     best: dict[int, tuple[float, tuple[int, int]]] = {}
-    for pair, (surplus, *_) in found.items():
+    for pair, (surplus, _, _) in found.items():
         for n in pair:
             best[n] = max(best.get(n, (-1.0, pair)), (surplus, pair))
     n_of: dict[int, int] = defaultdict(int)
-    for pair, (_, least, text, is_guess) in sorted(found.items(), key=lambda item: (-item[1][0], item[0])):
+    for pair, (_, least, text) in sorted(found.items(), key=lambda item: (-item[1][0], item[0])):
         x, y = pair
         if least == _UNLIKE and not best[x][1] == best[y][1] == pair:
             continue
         if max(n_of[x], n_of[y]) < _MAX_SUGGESTIONS:
             n_of[x] += 1
             n_of[y] += 1
-            merger.leave_undecided(x, y, "short name", text, is_guess=is_guess)
+            merger.leave_undecided(x, y, "short name", text)
 
 
 def _fitting(
@@ -144,7 +144,7 @@ def _fitting(
     needed: Mapping[tuple[str, str], float],
     alike: Mapping[tuple[str, str], float],
     described: Set[tuple[str, str]],
-) -> dict[tuple[int, int], tuple[float, float, str, bool]]:
+) -> dict[tuple[int, int], tuple[float, float, str]]:
     """Return the pairs of clusters that have the evidence that their names need.
 
     Args:
@@ -155,15 +155,13 @@ def _fitting(
         described: names of which one is described with the words of the other.
 
     Returns:
-        For each pair its rank, the evidence that was needed, the evidence for readers, and whether it is a guess: of
-        names in one script, none has all words of the other or abbreviates it.
+        For each pair its rank, the evidence that was needed, and the evidence for readers.
     """
-    found: dict[tuple[int, int], tuple[float, float, str, bool]] = {}
+    found: dict[tuple[int, int], tuple[float, float, str]] = {}
     asked_kinds = by_name.asked_kinds
     for names, least in needed.items():
         is_other = least == _OTHER_SCRIPT
         is_unlike = names not in alike and names not in described
-        is_guess = alike.get(names, 0.0) < EQUAL and is_other_script(names[0]) == is_other_script(names[1])
         for x, y in product(by_name.clusters[names[0]], by_name.clusters[names[1]]):
             if (
                 x == y
@@ -180,7 +178,7 @@ def _fitting(
                 continue
             pair = (min(x, y), max(x, y))
             rank = strength - least + _LIKENESS * alike.get(names, 0.0)
-            found[pair] = max(found.get(pair, (0.0, 0.0, "", False)), (rank, least, text, is_guess))
+            found[pair] = max(found.get(pair, (0.0, 0.0, "")), (rank, least, text))
     return found
 
 

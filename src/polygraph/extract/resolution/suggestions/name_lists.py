@@ -1,7 +1,7 @@
 """Names for a reader of lists, who finds names of one thing where no rule compares them."""
 
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from sys import intern
 
 from polygraph.extract.resolution.clusters.merger import Merger
@@ -10,8 +10,7 @@ from polygraph.extract.resolution.vocabulary.general_nouns import is_general_nou
 from polygraph.extract.resolution.vocabulary.kinds import is_uninformative, kind_of_type
 
 LISTED = "list of names"
-"""Rule of the pairs about which a reader of lists decides whether to ask."""
-_NOT_PUT_TOGETHER = "the model read both in one list and did not put them together"
+"""Rule of the pairs that a reader of lists suggests."""
 _MAX_PLACES = 4
 """Documents of which the first name of an entity is returned."""
 _MAX_CLUES = 60
@@ -41,38 +40,18 @@ class ListedName:
     """What it may have in common with others."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLists:
-    """What a reader of lists says about names, which are given by their positions."""
-
-    pairs: Set[tuple[int, int]]
-    """Pairs that may be one entity, the lower position first."""
-    lists: Sequence[Sequence[int]]
-    """The names of each list that was read."""
-
-
-Suggest = Callable[[Sequence[ListedName]], ReadLists]
-"""Reads names in lists."""
+Suggest = Callable[[Sequence[ListedName]], Iterable[tuple[int, int]]]
+"""Returns pairs of positions in a sequence of names that may be one entity."""
 
 
 def suggest_listed(merger: Merger, suggest: Suggest) -> None:
-    """Leave pairs of names undecided that a reader of lists takes for one, unless something conflicts.
-
-    Of what rules left undecided, a guess is apart if one list has both names and the reader did not put them together.
-    """
+    """Leave pairs of names undecided that a reader of lists takes for one, unless something conflicts."""
     numbers = [n for n in range(len(merger.clusters)) if merger.root(n) == n and _group(merger, n)]
-    read = suggest([_listed(merger, n) for n in numbers])
-    together = {(numbers[first], numbers[second]) for first, second in read.pairs}
-    list_of = {numbers[n]: number for number, names in enumerate(read.lists) for n in names}
-    for i, comparison in enumerate(merger.comparisons):
-        if comparison.is_guess:
-            x, y = sorted(map(merger.root, (comparison.first, comparison.second)))
-            if (x, y) not in together and list_of.get(x, -1) == list_of.get(y, -2):
-                merger.comparisons[i] = replace(
-                    comparison, decision="apart", rule=LISTED, evidence=_NOT_PUT_TOGETHER
-                )
-    for x, y in sorted(together):
-        if not merger.conflict(x, y)[0] and not merger.given_names_conflict(x, y):
+    for first, second in sorted(
+        {(min(pair), max(pair)) for pair in suggest([_listed(merger, n) for n in numbers])}
+    ):
+        x, y = numbers[first], numbers[second]
+        if x != y and not merger.conflict(x, y)[0] and not merger.given_names_conflict(x, y):
             merger.leave_undecided(x, y, LISTED, "")
 
 

@@ -33,7 +33,7 @@ def suggest_from_texts(merger: Merger, alike: Mapping[tuple[str, str], float]) -
     for x, y in sorted(_only_one_beside(merger, alike)):
         is_one_kind = asked_kind(merger, x) == asked_kind(merger, y)
         if is_one_kind and not merger.conflict(x, y)[0] and not merger.given_names_conflict(x, y):
-            merger.leave_undecided(x, y, "short name", _LONGER, is_guess=True)
+            merger.leave_undecided(x, y, "short name", _LONGER)
 
 
 def asked_kind(merger: Merger, n: int) -> str:

@@ -38,7 +38,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,8 @@ class Scored:
 
 
 Clustering = Callable[[Scored], list[str]]
+Answers: TypeAlias = dict[tuple[str, str], bool | None]
+"""Answers about pairs of entities."""
 
 
 def main() -> None:
@@ -302,8 +304,10 @@ def print_shares(rows: Sequence[Scored]) -> None:
         print(f"| {decision}, {rule} | {len(each)} | {sum(each) / len(each):.2f} |")
 
 
-def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], ChatRequest]]:
-    """Return the pairs that `same` is asked about and the requests, as in a build."""
+def requests(
+    row: Scored, found: Resolution, answers: Answers
+) -> list[tuple[list[PairDecision], ChatRequest]]:
+    """Return the pairs that `same` is asked about after some answers and the requests, as in a build."""
     texts = {document["id"]: document["text"] for document in row.case["documents"]}
 
     def shown(entity: str) -> NameInContext:
@@ -318,7 +322,7 @@ def requests(row: Scored, found: Resolution) -> list[tuple[list[PairDecision], C
             passages=tuple(dict.fromkeys(filter(None, (around(texts[d], name) for d, name in names)))),
         )
 
-    pairs = choose_pairs(rows_of(found), MAX_PAIRS)
+    pairs = choose_pairs(rows_of(found), MAX_PAIRS, answers)
     groups = [pairs[at : at + PAIRS_PER_CALL] for at in range(0, len(pairs), PAIRS_PER_CALL)]
     return [
         (some, same_request([(shown(a), shown(b)) for a, b in (p.entities for p in some)])) for some in groups
@@ -424,7 +428,7 @@ def _unanswered(rows: Sequence[Scored]) -> list[ChatRequest]:
     if waiting := [some.asked for some in lists if key_of(some.asked) not in replies()]:
         return waiting
     add_suggestions(lists)
-    asked = [asked for row in rows for _, asked in requests(row, resolved(row, asks=True))]
+    asked = [asked for row in rows for _, asked in with_recorded_answers(row, resolved(row, asks=True))[0]]
     return [each for each in asked if key_of(each) not in replies()]
 
 
@@ -440,7 +444,7 @@ def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
     """Return how many pairs are asked about, and how many of them no recorded reply answers."""
     n_pairs = n_unanswered = 0
     for row in rows:
-        for pairs, asked in requests(row, resolved(row, asks=True)):
+        for pairs, asked in with_recorded_answers(row, resolved(row, asks=True))[0]:
             n_pairs += len(pairs)
             n_unanswered += len(pairs) * (key_of(asked) not in replies())
     return n_pairs, n_unanswered
@@ -449,11 +453,22 @@ def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
 def with_answers(row: Scored) -> list[str]:
     """Return the entities of a case after the recorded answers."""
     found = resolved(row, asks=True)
-    answers: dict[tuple[str, str], bool | None] = {}
-    for pairs, asked in requests(row, found):
-        if reply := replies().get(key_of(asked)):
-            answers |= zip((pair.entities for pair in pairs), parse_same(reply, len(pairs)), strict=True)
-    return labels_of(row, found, answers)
+    return labels_of(row, found, with_recorded_answers(row, found)[1])
+
+
+def with_recorded_answers(
+    row: Scored, found: Resolution
+) -> tuple[list[tuple[list[PairDecision], ChatRequest]], Answers]:
+    """Return the pairs that `same` is asked about with the requests, as in a build, and the recorded answers."""
+    answers: Answers = {}
+    all_asked: list[tuple[list[PairDecision], ChatRequest]] = []
+    while asked_now := requests(row, found, answers):
+        all_asked += asked_now
+        for pairs, asked in asked_now:
+            reply = replies().get(key_of(asked))
+            verdicts = parse_same(reply, len(pairs)) if reply else [None] * len(pairs)
+            answers |= zip((pair.entities for pair in pairs), verdicts, strict=True)
+    return all_asked, answers
 
 
 def with_right_answers(row: Scored) -> list[str]:
@@ -469,10 +484,12 @@ def right_answers(row: Scored, found: Resolution) -> list[tuple[PairDecision, bo
     for mention, entity in zip(row.mentions, row.gold, strict=True):
         gold[found.entity_of[mention.window, mention.name]][entity] += 1
     main = {entity: each.most_common(1)[0][0] for entity, each in gold.items()}
-    return [
-        (pair, main[pair.entities[0]] == main[pair.entities[1]])
-        for pair in choose_pairs(rows_of(found), MAX_PAIRS)
-    ]
+    right: dict[tuple[str, str], tuple[PairDecision, bool]] = {}
+    answers: Answers = {}
+    while chosen := choose_pairs(rows_of(found), MAX_PAIRS, answers):
+        answers |= {pair.entities: main[pair.entities[0]] == main[pair.entities[1]] for pair in chosen}
+        right |= {pair.entities: (pair, bool(answers[pair.entities])) for pair in chosen}
+    return list(right.values())
 
 
 def labels_of(row: Scored, found: Resolution, answers: Mapping[tuple[str, str], bool | None]) -> list[str]:

@@ -341,11 +341,17 @@ _NICKNAMES = {
     "timothy": "tim", "victoria": "vicky", "vladimir": "volodya vova", "walter": "walt", "wilhelm": "willi",
     "william": "bill will billy willy liam", "ivan": "vanya", "yevgeny": "zhenya", "manuel": "manolo", "luis": "lucho",
 }  # fmt: skip
+_ABBREVIATED_NAMES = {
+    "alexr": "alexander", "chas": "charles", "danl": "daniel", "edwd": "edward", "fredk": "frederick", "jas": "james",
+    "jno": "john", "nathl": "nathaniel", "richd": "richard", "robt": "robert", "saml": "samuel", "thos": "thomas",
+    "wm": "william",
+}  # fmt: skip
+"""Given names as registers and minutes abbreviate them, other than by their beginning."""
 FULL_NAMES: dict[str, tuple[str, ...]] = {
     short: tuple(sorted(full for full, others in _NICKNAMES.items() if short in others.split()))
     for short in {word for words in _NICKNAMES.values() for word in words.split()}
-}
-"""Given names that a nickname stands for."""
+} | {short: (full,) for short, full in _ABBREVIATED_NAMES.items()}
+"""Given names that a nickname or an abbreviation stands for."""
 
 _FAMILIES = {
     "forces": "captain capt lieutenant lieut lt sergeant sgt corporal colonel col major maj general gen admiral adm "

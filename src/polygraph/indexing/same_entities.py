@@ -5,7 +5,8 @@ answer without a model. Pairs without an answer stay apart.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -31,12 +32,13 @@ from polygraph.tasks.indexing.same import (
 )
 from polygraph.text.normalize import normalize_name
 from polygraph.text.prose import count_noun
-from polygraph.text.surroundings import around
+from polygraph.text.surroundings import around, around_description
 
 _OFTEN = {"equated by text": 0.95, LISTED: 0.9, "same name": 0.2}
 _OFTEN_PRESUMED, _OFTEN_ELSE = 0.85, 0.45
 """Share of undecided pairs that are one, by rule, and of presumed and other pairs: about those that
 `benchmarks/identity.py` prints for the opened cases."""
+_NONE: Mapping[tuple[str, str], bool | None] = MappingProxyType({})
 _RULE_OF = {str(rule): rule for rule in RULES}
 
 
@@ -58,26 +60,35 @@ def decide_undecided(
     who = who_is_asked(task.manifest.same)
     if who is None:
         return resolved
-    chosen = choose_pairs(resolved, who.max_pairs)
-    shown = _in_context(task, documents, features, resolved, chosen)
-    keys = [digest(who.pairs, repr(pair)) for pair in shown]
     stored = task.store.extractions.same_answers()
-    new = _ask(task, [(key, pair) for key, pair in zip(keys, shown, strict=True) if key not in stored])
-    known = {**stored, **new}
-    answers = {key: known[key] for key in keys if key in known}
+    answers: dict[str, bool | None] = {}
+    decided: dict[tuple[str, str], bool | None] = {}
+    while chosen := choose_pairs(resolved, who.max_pairs, decided):
+        shown = _in_context(task, documents, features, resolved, chosen)
+        keys = [digest(who.pairs, repr(pair)) for pair in shown]
+        new = _ask(task, [(key, pair) for key, pair in zip(keys, shown, strict=True) if key not in stored])
+        answers |= {key: {**stored, **new}[key] for key in keys if key in stored or key in new}
+        decided |= {pair.entities: answers.get(key) for pair, key in zip(chosen, keys, strict=True)}
     with task.store.transaction():
         # Answers about texts that are gone are deleted with them.
         task.store.extractions.put_same_answers(answers)
-    decided = {pair.entities: answers.get(key) for pair, key in zip(chosen, keys, strict=True)}
     cannot_link = task.store.extractions.decisions("split")
     return apply_answers(resolved, decided, cannot_link)
 
 
-def choose_pairs(resolved: ResolvedRows, max_pairs: int) -> list[PairDecision]:
+def choose_pairs(
+    resolved: ResolvedRows, max_pairs: int, decided: Mapping[tuple[str, str], bool | None] = _NONE
+) -> list[PairDecision]:
     """Return the pairs that are asked about: those first of which most mentions would find their entity.
 
     That is the mentions of the smaller entity times how often pairs of such a rule are one; ties have the most mentions
-    first, then the order of their ids.
+    first, then the order of their ids. Entities that are presumed one, and that no answer parts, are compared with
+    others once: the answer about one of them holds for all.
+
+    Args:
+        resolved: by the rules.
+        max_pairs: that are asked about at most, with those that were.
+        decided: the pairs that were asked about, with the answers.
     """
     undecided = {pair.entities: pair for pair in resolved.pairs if pair.decision in ("undecided", "presumed")}
     number = {entity: n for n, entity in enumerate(resolved.ids)}
@@ -89,7 +100,21 @@ def choose_pairs(resolved: ResolvedRows, max_pairs: int) -> list[PairDecision]:
         often = _OFTEN_PRESUMED if decision.decision == "presumed" else _OFTEN.get(decision.rule, _OFTEN_ELSE)
         return -often * sizes[pair][0], -sum(sizes[pair]), pair
 
-    return [undecided[pair] for pair in sorted(undecided, key=order)[:max_pairs]]
+    presumed_one = _Groups(resolved, frozenset())
+    for pair, decision in undecided.items():
+        if decision.decision == "presumed" and decided.get(pair) is not False:
+            presumed_one.merge(*pair)
+
+    def groups(pair: tuple[str, str]) -> frozenset[str]:
+        return frozenset(map(presumed_one.id_of, pair))
+
+    compared = {groups(pair) for pair in decided}
+    chosen = []
+    for pair in sorted(undecided.keys() - decided.keys(), key=order):
+        if undecided[pair].decision == "presumed" or not (len(groups(pair)) == 1 or groups(pair) in compared):
+            compared.add(groups(pair))
+            chosen.append(undecided[pair])
+    return chosen[: max(0, max_pairs - len(decided))]
 
 
 def apply_answers(
@@ -321,7 +346,7 @@ def _in_context(
             texts[document, name] = text
         for window, name, _ in rows_of_document:
             windows.setdefault((document, name), window)
-    passages = _passages(task.store, [place for some in names.values() for place in some], windows)
+    passages = _passages(task.store, [place for some in names.values() for place in some], windows, texts)
 
     def shown(entity: int) -> NameInContext:
         found = names[entity]
@@ -332,16 +357,33 @@ def _in_context(
             document=found[0][0],
             descriptions=_distinct((texts[place] for place in found if place in texts), MAX_DESCRIPTIONS),
             other_names=_distinct((name for _, name in found[1:] if name != found[0][1]), MAX_NAMES),
-            passages=_distinct((passages[place] for place in found if place in passages), MAX_PASSAGES),
+            passages=_distinct(
+                (passages[place].shown(found[0][0]) for place in found if place in passages), MAX_PASSAGES
+            ),
         )
 
     return [(shown(number[pair.entities[0]]), shown(number[pair.entities[1]])) for pair in pairs]
 
 
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    document: str
+    fields: str
+    text: str
+
+    def shown(self, first_document: str) -> str:
+        """Return the text after the fields of its document, and after that where a name is shown as from another."""
+        head = [self.document] * (self.document != first_document) + [self.fields] * bool(self.fields)
+        return f"[{'; '.join(head)}] {self.text}" if head else self.text
+
+
 def _passages(
-    store: Store, places: Sequence[tuple[str, str]], windows: Mapping[tuple[str, str], str]
-) -> dict[tuple[str, str], str]:
-    """Return what the window of a name in a document says around it, with the fields of the document."""
+    store: Store,
+    places: Sequence[tuple[str, str]],
+    windows: Mapping[tuple[str, str], str],
+    descriptions: Mapping[tuple[str, str], str],
+) -> dict[tuple[str, str], _Passage]:
+    """Return what the window of a name in a document says around it, or where it says what the name is described by."""
     names_in: dict[str, list[str]] = {}
     for document, name in windows:
         names_in.setdefault(document, []).append(name)
@@ -357,8 +399,11 @@ def _passages(
             for other in names_in[document]
             if name in other and name != other and f" {name} " in f" {other} "
         ]
-        if window is not None and (text := around(window.text, name, longer=longer)):
-            found[place] = f"[{window.fields}] {text}" if window.fields else text
+        if window is None:
+            continue
+        text = around(window.text, name, longer=longer)
+        if text := text or around_description(window.text, name, descriptions.get(place, "")):
+            found[place] = _Passage(document, window.fields, text)
     return found
 
 

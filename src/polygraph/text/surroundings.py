@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from polygraph.text.sentences import sentence_spans
-from polygraph.text.words import is_word_character
+from polygraph.text.words import content_stem_set, is_word_character
 
 _END = re.compile(r"[.!?] |[。！？]")
 """End of a sentence on one line, but not of a heading in bold that stands before one."""
 _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
+_LEAST_SHARED = 2
+"""Words that a sentence has in common with what is said of a name, to be about it."""
 
 
 def around(text: str, name: str, *, longer: Iterable[str] = (), max_chars: int = 240) -> str:
@@ -46,15 +48,56 @@ def around(text: str, name: str, *, longer: Iterable[str] = (), max_chars: int =
     first, last = place
     begin, is_cut = 0, False
     if len(flat) > max_chars:
-        most = max_chars * 2 // 3
-        starts = _sentence_starts(flat)
-        begin = starts[bisect_right(starts, first) - 1]
-        if last - begin > most:
+        begin = _sentence_start(flat, first)
+        if last - begin > max_chars * 2 // 3:
             begin, is_cut = flat.find(" ", max(0, first - max_chars // 3)) + 1, True
+    return ("… " if is_cut else "") + _cut(flat, begin, last, max_chars)
+
+
+def around_description(text: str, name: str, description: str, *, max_chars: int = 240) -> str:
+    """Return what a text says where it has most words of a description, as `around` does.
+
+    For names that do not stand in the text as they are written.
+
+    Args:
+        text: a passage.
+        name: as written.
+        description: what is said of it.
+        max_chars: characters that are kept, without the marks of a cut.
+
+    Returns:
+        The words from the sentence on that has most words of the name and the description, the first of equals; an
+        empty string if none has two.
+
+    >>> around_description("It rained. The taproom has an old mirror.", "Mirror of the taproom", "Old and cracked.")
+    'The taproom has an old mirror.'
+    >>> around_description("It rained.", "Mirror of the taproom", "Old and cracked.")
+    ''
+    """
+    flat, wanted = _on_one_line(text), content_stem_set(f"{name} {description}")
+    starts = _sentence_starts(flat)
+    shared = [
+        len(wanted & content_stem_set(flat[begin:end]))
+        for begin, end in zip(starts, [*starts[1:], len(flat)], strict=True)
+    ]
+    most = max(shared)
+    if most < _LEAST_SHARED:
+        return ""
+    begin = starts[shared.index(most)]
+    return _cut(flat, begin, begin, max_chars)
+
+
+def _sentence_start(flat: str, at: int) -> int:
+    starts = _sentence_starts(flat)
+    return starts[bisect_right(starts, at) - 1]
+
+
+def _cut(flat: str, begin: int, least: int, max_chars: int) -> str:
+    """Return a text from `begin` on, cut between words but not before `least`."""
     end = begin + max_chars
     if end < len(flat):
-        end = max(flat.rfind(" ", begin, end + 1), last)
-    return ("… " if is_cut else "") + flat[begin:end] + (" …" if end < len(flat) else "")
+        end = max(flat.rfind(" ", begin, end + 1), least)
+    return flat[begin:end].rstrip() + (" …" if end < len(flat) else "")
 
 
 # Several names of a text are looked for one after the other.

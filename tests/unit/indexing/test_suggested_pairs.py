@@ -230,7 +230,7 @@ def test_the_names_with_most_mentions_stand_in_lists_if_there_are_too_many():
         ('{"groups": [[1, 5], [2, 3, 4]]}', ((0, 4), (1, 2, 3))),
         ('```json\n{"Groups": [["2", "line 3"]]}\n```', ((1, 2),)),
         ('{"groups": [[1, 5], [5, 1], [5, 5], [3], [0, 99, -1], "x", null]}', ((0, 4),)),
-        ('{"groups": [[1, 2, 3, 4, 5, 6, 7, 8, 9]]}', ()),
+        ('{"groups": [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2]]}', ((0, 1),)),
         ('{"groups": []}', ()),
         ("[[1, 2]]", ((0, 1),)),
         ('{"groups": [1, 2]}', ((0, 1),)),
@@ -247,6 +247,11 @@ def test_replies_are_read_as_groups_of_numbers(text, wanted):
 def test_a_reply_without_groups_is_not_usable(text):
     with pytest.raises(UnusableReply, match="the reply is not JSON of the form"):
         parse_groups(text, 3)
+
+
+def test_a_reply_that_puts_a_whole_list_together_is_not_usable():
+    with pytest.raises(UnusableReply, match="no group of the reply has two to 8 numbers"):
+        parse_groups('{"groups": [[1, 2, 3, 4, 5, 6, 7, 8, 9]]}', 9)
 
 
 def test_what_documents_say_cannot_imitate_the_lines_of_a_list_and_is_bounded():

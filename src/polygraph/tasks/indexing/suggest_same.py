@@ -92,7 +92,7 @@ def parse_groups(text: str, n_names: int) -> tuple[tuple[int, ...], ...]:
         most as many as names.
 
     Raises:
-        UnusableReply: if the reply has no list of groups.
+        UnusableReply: if the reply has no list of groups, or none of two to `MAX_GROUP` names among them.
 
     >>> parse_groups('{"groups": [[5, 1], ["2", 9, 2, 3], [4], [1, 5]]}', 5)
     ((0, 4), (1, 2))
@@ -113,6 +113,8 @@ def parse_groups(text: str, n_names: int) -> tuple[tuple[int, ...], ...]:
         members = tuple(number - 1 for number in sorted(item_numbers(listed, n_names)))
         if 1 < len(members) <= MAX_GROUP:
             kept[members] = None
+    if groups and not kept:
+        raise UnusableReply(f"no group of the reply has two to {MAX_GROUP} numbers of the list", text)
     return tuple(kept)[:n_names]
 
 

@@ -188,6 +188,15 @@ def test_a_general_name_is_asked_about_beside_one_or_two_names_of_its_kind():
     assert frozenset({"company", "meridian foods"}) not in decisions(*rows, *more)[1]
 
 
+def test_a_general_name_of_a_place_or_an_object_is_asked_about_only_beside_those_of_its_class():
+    rows = (
+        ("a", "The ship", "ship", "Sank."), ("a", "Honora", "ship", "Barque of 1861."), ("a", "Alma", "ship", "Ship."),
+        ("b", "The comet", "object", "Moved."), ("b", "Brass spyglass", "object", "With a dent."),
+    )  # fmt: skip
+    _, pairs = decisions(*rows)
+    assert pairs == {frozenset({"ship", name}): "undecided" for name in ("alma", "honora")}
+
+
 def test_namesakes_of_years_far_apart_are_asked_about():
     rows = (
         ("a", "HMS Petrel", "ship", "Ship launched in 1741."),

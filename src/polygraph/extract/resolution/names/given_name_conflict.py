@@ -18,7 +18,7 @@ _BEGINNING = 3
 def given_names_conflict(first: Iterable[str], second: Iterable[str]) -> bool:
     """Return whether the names of two people have a surname in common and no given name.
 
-    Initials, nicknames, short forms, transcriptions and translations do not conflict.
+    Initials, nicknames, abbreviations, short forms, transcriptions and translations do not conflict.
 
     Args:
         first: base names of one.
@@ -28,6 +28,8 @@ def given_names_conflict(first: Iterable[str], second: Iterable[str]) -> bool:
     True
     >>> given_names_conflict(["e tanaka"], ["emi tanaka"]), given_names_conflict(["karla vondrick"], ["karla hale"])
     (False, False)
+    >>> given_names_conflict(["jas orme"], ["james orme"]), given_names_conflict(["jas orme"], ["wm orme"])
+    (False, True)
     """
     ours, theirs = _given_by_surname(frozenset(first)), _given_by_surname(frozenset(second))
     return any(

@@ -16,6 +16,8 @@ _BESIDE = "the only one of its kind beside it"
 _LONGER = "the only longer name beside it"
 _MAX_ANTECEDENTS = 2
 """Names beside a general one that it may stand for; of more, a model could not tell either."""
+_VAGUE = frozenset(["place", "object"])
+"""Kinds of which one text has many things that a general name (``the comet``) does not stand for."""
 _SAY_NOTHING = frozenset(["", "concept", "date", "quantity", "time", "number", "role", "title"])
 
 
@@ -63,12 +65,12 @@ def _suggest_antecedents(merger: Merger) -> None:
 
 
 def _may_be_antecedent(merger: Merger, x: int, y: int) -> bool:
-    """Return whether a general name may stand for a name of its text: a person, a body, or a place of that class."""
+    """Return whether a general name may stand for a name of its text: of its kind, and of its class if need be."""
     kinds = {kind_of_type(merger.clusters[n].majority_type()) for n in (x, y)}
     if len(kinds) > 1 or "" in kinds or not merger.side_by_side(x, y):
         return False
     noun = CLASS_OF_NOUN.get(merger.clusters[x].base.split()[-1])
-    if kinds == {"place"} and noun not in merger.clusters[y].attributes.classes:
+    if kinds <= _VAGUE and noun not in merger.clusters[y].attributes.classes:
         return False
     return not merger.conflict(x, y)[0]
 

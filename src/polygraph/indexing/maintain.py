@@ -140,6 +140,12 @@ class IndexWriter:
             if is_whole:
                 finish_reading(store, roots)
         report.notes += reading_notes(store)
+        if extractor is None and "graph" in store.layers() and _is_first_with_chat(before, manifest):
+            report.notes.append(
+                "the graph stays as it was extracted without a model. What the chat model would cost: polygraph estimate "
+                f"--extractor llm --index {quoted(store.place)}; then run polygraph index --extractor llm --index "
+                f"{quoted(store.place)}"
+            )
         self._build(manifest, layers, report)
         self._finish(manifest, report)
         return report
@@ -417,6 +423,11 @@ class IndexWriter:
                     max_gleanings=int(settings["max_gleanings"]),
                 )
         return found.replies
+
+
+def _is_first_with_chat(before: Manifest | None, manifest: Manifest) -> bool:
+    """Tell whether an index that is extracted without a model is built with a chat model for the first time."""
+    return before is not None and before.reports == "extractive" != manifest.reports and not manifest.by_model
 
 
 def _begin_whole_reading(store: Store, roots: Sequence[str]) -> None:

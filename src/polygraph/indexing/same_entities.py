@@ -66,8 +66,10 @@ def decide_undecided(
     while chosen := choose_pairs(resolved, who.max_pairs, decided):
         shown = _in_context(task, documents, features, resolved, chosen)
         keys = [digest(who.pairs, repr(pair)) for pair in shown]
-        new = _ask(task, [(key, pair) for key, pair in zip(keys, shown, strict=True) if key not in stored])
-        answers |= {key: {**stored, **new}[key] for key in keys if key in stored or key in new}
+        known = stored | _ask(
+            task, [(key, pair) for key, pair in zip(keys, shown, strict=True) if key not in stored]
+        )
+        answers |= {key: known[key] for key in keys if key in known}
         decided |= {pair.entities: answers.get(key) for pair, key in zip(chosen, keys, strict=True)}
     with task.store.transaction():
         # Answers about texts that are gone are deleted with them.

@@ -159,3 +159,16 @@ def test_communities_of_two_get_no_report_by_a_model(tmp_path, write_files):
     assert all((by[c] == "scripted") == (size[c] >= 3) for c in size)
     asked_for = [r for r in chat.requests if "Task: report" in r.messages[0].content]
     assert len(asked_for) == sum(n >= 3 for n in size.values())
+
+
+def test_the_first_build_with_a_model_says_how_it_can_extract_the_graph(tmp_path, write_files):
+    papers = write_files(tmp_path / "papers", TEXTS)
+
+    def notes(chat=None, **flags):
+        with opened(tmp_path / "index", chat) as index:
+            found = index.add(papers, methods=["graphrag-global"], **flags).notes
+        return [note for note in found if "polygraph estimate --extractor llm --index" in note]
+
+    assert not notes(extractor="fast")
+    assert len(notes(scripted_chat())) == 1
+    assert not notes(scripted_chat())

@@ -142,9 +142,9 @@ class IndexWriter:
         report.notes += reading_notes(store)
         if extractor is None and "graph" in store.layers() and _is_first_with_chat(before, manifest):
             report.notes.append(
-                "the graph stays as it was extracted without a model. What the chat model would cost: polygraph estimate "
-                f"--extractor llm --index {quoted(store.place)}; then run polygraph index --extractor llm --index "
-                f"{quoted(store.place)}"
+                "the graph stays as it was extracted without a model. What the chat model would cost: polygraph "
+                f"estimate --extractor llm --index {quoted(store.place)}; then run polygraph index --extractor llm "
+                f"--index {quoted(store.place)}"
             )
         self._build(manifest, layers, report)
         self._finish(manifest, report)

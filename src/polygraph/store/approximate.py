@@ -22,14 +22,14 @@ CODES = "codes.faiss"
 """Name of the file in the folder of its layer."""
 _CANDIDATES = 2_000
 """Rows whose cosine is computed in a search, at least."""
-_ROWS_PER_CANDIDATE, _MOST = 100, 20_000
-"""Of many rows, one of so many is computed at least, up to a number: the more there are, the more have codes as good as
-those of a hit."""
+_MANY_ROWS, _ROWS_PER_CANDIDATE, _MOST = 200_000, 40, 20_000
+"""Beyond a number of rows, one of so many is computed, too, up to a number: the more there are, the more have codes as
+good as those of a hit."""
 _CANDIDATES_PER_HIT = 20
 """Further ones for each row that is asked for."""
 _MANY = 1_000
 """Hits beyond these have two candidates each: among many, the last may be missing."""
-_GROUP, _GROUPS = 4, 128
+_GROUP, _GROUPS = 4, 64
 """Numbers that share a code, at most, and codes of a row, at least where it has as many numbers."""
 _BITS = 4
 _TRAINED = 256 << _BITS
@@ -41,10 +41,10 @@ _ENCODED = 4_096
 def n_candidates(k: int, n_rows: int) -> int:
     """Return how many rows are compared exactly in a search for `k` of `n_rows` rows.
 
-    >>> n_candidates(10, 200_000), n_candidates(10, 500_000), n_candidates(10, 9_000_000)
-    (2200, 5200, 20200)
+    >>> n_candidates(10, 200_000), n_candidates(10, 400_000), n_candidates(10, 9_000_000)
+    (2200, 7200, 20200)
     """
-    least = min(max(_CANDIDATES, n_rows // _ROWS_PER_CANDIDATE), _MOST)
+    least = min(_CANDIDATES + max(0, n_rows - _MANY_ROWS) // _ROWS_PER_CANDIDATE, _MOST)
     return least + _CANDIDATES_PER_HIT * min(k, _MANY) + 2 * max(0, k - _MANY)
 
 

@@ -625,7 +625,7 @@ def test_pairs_grow_faster_than_entities_and_are_the_known_ones_at_least():
     assert found.low == 5
     assert found.mid == pytest.approx(40 * 4**0.4)
     assert found.high == pytest.approx(80 * 4)
-    assert pairs_in_doubt(KnownPairs(), Range(10, 10, 10)).mid == pytest.approx(3)
+    assert pairs_in_doubt(KnownPairs(), Range(10, 10, 10)).mid == pytest.approx(4)
 
 
 def test_a_simulated_graph_is_made_by_the_code_of_the_build():

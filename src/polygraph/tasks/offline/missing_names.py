@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.text.language import detect_question_language
+from polygraph.text.quantities import is_time
 from polygraph.text.words import STOP_WORDS, question_names, stem, words
 
 _SPELLING_RATIO = 0.84
@@ -23,11 +24,11 @@ def missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
 
     Of a long name, such as that of a war or a treaty, half of the words are enough: documents say the rest otherwise.
     """
-    # A year may be meant, and not be written out in the text.
+    # A year may be meant, and not be written out in the text; nor is Sunday in "open daily", or March in "2024-03-05".
     asked = [
         name
         for name in question_names(question)
-        if not name.isdigit() and name.casefold() not in _COMMON_CAPITALS
+        if not is_time(name) and name.casefold() not in _COMMON_CAPITALS
     ]
     if detect_question_language(question) == "de":
         # Every noun has a capital; a code or an abbreviation is a name all the same.

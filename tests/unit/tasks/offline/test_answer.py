@@ -147,6 +147,12 @@ def test_common_words_in_capitals_are_no_names():
     assert chosen("Is it OK to take coffee up to the PCs?", text, reranker=Judge("library")).sentences
 
 
+def test_a_day_of_the_week_or_a_month_need_not_be_written_out():
+    text = "The museum is open daily from 10 am to 5 pm."
+    for question in ("Is the museum open on Sunday?", "Is the museum open in March?"):
+        assert chosen(question, text, reranker=Judge("daily")).sentences
+
+
 def test_no_passages_are_refused():
     assert chosen("Who built the light?").refused_because == "nothing was found"
     assert chosen("Who built the light?", "", "?!").refused_because

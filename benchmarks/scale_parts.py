@@ -109,9 +109,10 @@ def names(n: int, text: Path, asked: Path) -> dict[str, Any]:
 
     said: dict[str, str] = {}
     for passage in repeated(text, sys.maxsize):
-        for start, end in pairwise([0, *(m.end() for m in _SENTENCE_END.finditer(passage["text"]))]):
-            for name in _NAMES.finditer(passage["text"], start, end):
-                said.setdefault(name.group(), passage["text"][start:end].strip())
+        whole = passage["text"]
+        for start, end in pairwise([0, *(m.end() for m in _SENTENCE_END.finditer(whole)), len(whole)]):
+            for name in _NAMES.finditer(whole, start, end):
+                said.setdefault(name.group(), whole[start:end].strip())
         if len(said) >= n:
             break
     texts = [f"{name}: {said[name]}" for name in sorted(said)[:n]]

@@ -10,10 +10,9 @@ import pytest
 from polygraph.config import Settings
 from polygraph.models.providers.openai import OpenAIChat
 from polygraph.models.providers.scripted_server import ScriptedServer
-from polygraph.retrieve import METHODS
+from polygraph.retrieve import METHODS, describe
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.base import with_budget
-from polygraph.retrieve.catalogue import describe
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.check_retrieval import expected_calls, faults_of_answer, faults_of_retrieval
 from polygraph.workspace.index import Index

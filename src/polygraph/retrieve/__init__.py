@@ -234,15 +234,21 @@ def method(name: str) -> "Method":
     return _REGISTERED[name]
 
 
-def description(name: str) -> "Description":
-    """Return the description of a method by name, as for `method`.
+def describe(name: str) -> "Description":
+    """Return the description of a method by name, as for `method`; a preset has the description of its method.
 
     A method of another package is described by the first line of its docstring and by the place that defines it.
+
+    Raises:
+        UnknownMethod, BadInput: as for `method`.
+
+    >>> describe("bm25:rograg").group
+    'Passages'
     """
-    from polygraph.retrieve.catalogue import Description, describe
+    from polygraph.retrieve.catalogue import CATALOGUE, Description
 
     if name in METHODS:
-        return describe(name)
+        return CATALOGUE[name.partition(":")[0]]
     own = method(name)
     place = offered()[name].value if name in offered() else f"{type(own).__module__}:{type(own).__qualname__}"
     return Description(

@@ -311,12 +311,3 @@ CATALOGUE: Mapping[str, Description] = MappingProxyType(
     }
 )
 """Every method by name, presets aside."""
-
-
-def describe(name: str) -> Description:
-    """Return the description of a method; a preset has the description of its method.
-
-    >>> describe("bm25:rograg").group
-    'Passages'
-    """
-    return CATALOGUE[name.partition(":")[0]]

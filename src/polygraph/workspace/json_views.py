@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from polygraph.retrieve import description
+from polygraph.retrieve import describe
 from polygraph.retrieve import method as method_named
-from polygraph.retrieve.catalogue import describe
+from polygraph.retrieve.catalogue import Group
 from polygraph.retrieve.overlap import found_alone, overlap
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from polygraph.store.protocol import EntityOverview
     from polygraph.workspace.entities import EntityChange
 
-_NEEDS = {
+_NEEDS: Mapping[Group | None, str] = {
     "Passages": "one fact",
     "Facts": "several steps",
     "Entities": "several steps",
@@ -118,7 +118,7 @@ def methods_json(names: Sequence[str], usage: Mapping[str, QuestionUsage]) -> li
             "max_tokens": m.max_tokens,
             "measured": _measured_json(usage.get(name)),
         }
-        for name, m, about in ((name, method_named(name), description(name)) for name in names)
+        for name, m, about in ((name, method_named(name), describe(name)) for name in names)
     ]
 
 
@@ -129,7 +129,7 @@ def need_of(name: str) -> str:
     ('one fact', 'several steps', 'overview')
     """
     base = name.partition(":")[0]
-    return "several steps" if base in _PASSAGES_FOR_SEVERAL_STEPS else _NEEDS[str(describe(name).group)]
+    return "several steps" if base in _PASSAGES_FOR_SEVERAL_STEPS else _NEEDS[describe(name).group]
 
 
 def _measured_json(found: QuestionUsage | None) -> dict[str, float] | None:

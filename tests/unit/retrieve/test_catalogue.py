@@ -5,9 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from polygraph.retrieve import METHODS
+from polygraph.retrieve import METHODS, describe
 from polygraph.retrieve.base import Method
-from polygraph.retrieve.catalogue import CATALOGUE, describe
+from polygraph.retrieve.catalogue import CATALOGUE
 
 README = Path(__file__).parents[3] / "README.md"
 

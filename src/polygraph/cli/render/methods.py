@@ -10,9 +10,9 @@ from rich.text import Text
 
 from polygraph.cli.render.answer import out
 from polygraph.models.call_store import CallPlace, QuestionUsage, calls_exist, open_call_store
-from polygraph.retrieve import METHODS, description, method, offered
+from polygraph.retrieve import METHODS, describe, method, offered
 from polygraph.retrieve.base import Method
-from polygraph.retrieve.catalogue import Group, describe
+from polygraph.retrieve.catalogue import Group
 from polygraph.text.prose import count_noun
 
 _CALLS = 22
@@ -44,10 +44,10 @@ def selected(name: str | None) -> list[str]:
 
 def show_list(usage: Mapping[str, QuestionUsage]) -> None:
     """Print a row for each method, without presets, below what it searches."""
-    groups: dict[str, list[str]] = {group: [] for group in get_args(Group)}
+    groups: dict[Group | None, list[str]] = {group: [] for group in get_args(Group)}
     for name in METHODS:
         if ":" not in name:
-            groups[str(describe(name).group)].append(name)
+            groups[describe(name).group].append(name)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True)
     table.add_column("calls", max_width=_CALLS)
@@ -57,7 +57,7 @@ def show_list(usage: Mapping[str, QuestionUsage]) -> None:
     if out.width >= _WIDE:
         table.add_column("source", overflow="fold")
     for group, names in groups.items():
-        table.add_row(Text(group, style="bold"))
+        table.add_row(Text(str(group), style="bold"))
         for name in names:
             about = describe(name)
             cells = [name, _short(METHODS[name].calls)]
@@ -89,7 +89,7 @@ def show_full(names: Sequence[str], usage: Mapping[str, QuestionUsage]) -> None:
 
 
 def _show_one(name: str, shown: Method, presets: Sequence[str], usage: Mapping[str, QuestionUsage]) -> None:
-    about = description(name)
+    about = describe(name)
     rows: list[tuple[str, str]] = [
         ("for", about.summary),
         ("source", about.source),

@@ -5,9 +5,8 @@ from typing import Any
 from fastapi import APIRouter
 
 from polygraph.errors import IndexMismatch, IndexUnreadable, MissingLayer, StorageFailed
-from polygraph.retrieve import METHODS
+from polygraph.retrieve import METHODS, describe
 from polygraph.retrieve.base import require
-from polygraph.retrieve.catalogue import describe
 from polygraph.server.problems import NoDocuments
 from polygraph.server.served_indexes import PinnedIndex, ServedIndex
 from polygraph.server.state import Reader, ServerState, State

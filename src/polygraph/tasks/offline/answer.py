@@ -193,7 +193,11 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
     if found.is_refused and contact is None:
         rivals = [candidates[i] for i in found.logits]
         if entry := entry_in_other_words(question, sentences, rivals, models.embedder):
-            return _whole_entry(entry, passages, found.logit)
+            heading = entry[0].heading
+            # To what the list asks, its answer is quoted as a whole.
+            whole = with_paragraph([entry[0].quoted], sentences, passages, frozenset(content_stems(heading)))
+            note = f"this is the answer to the question “{heading}”"
+            return ExtractiveAnswer(sentences=tuple(whole), note=note, logit=found.logit)
     is_about_a_time = asks_for_present_holder(question) or bool(dates(question))
     stating = [i for i in found.scores if stated[i]] if is_about_a_time else []
     ordered = newest_first(question, candidates, found.scores, found.margin, stating)
@@ -208,21 +212,6 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
         sentences=completed,
         note=_other_states(shown, ordered.behind, candidates),
         logit=found.logit,
-    )
-
-
-def _whole_entry(
-    entry: Sequence[Candidate], passages: Sequence[Passage], logit: float | None
-) -> ExtractiveAnswer:
-    """Return an entry of a list of questions as the answer; a note says which question it answers."""
-    first = entry[0]
-    quoted = first.quoted
-    if (span := first.paragraph) is not None:
-        chunk = next(p.chunk for p in passages if p.chunk.id == span.chunk)
-        text = " ".join(chunk.text[span.start - chunk.start : span.end - chunk.start].split())
-        quoted = replace(quoted, text=text, span=span)
-    return ExtractiveAnswer(
-        sentences=(quoted,), note=f"this is the answer to the question “{first.heading}”", logit=logit
     )
 
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from polygraph.arrays import Array
+from polygraph.arrays import Array, look_up
 from polygraph.extract.titles.find_titles import DocumentTitles, TitleFinder, find_document_titles, title_key
 from polygraph.extract.titles.title_table import Keys, TitleTable
 from polygraph.records import digest
@@ -56,11 +56,7 @@ def _reusable(previous: TitleTable, titles: TitleFinder, fingerprints: Keys) -> 
     affected = previous.affected(gone, [titles.words[key] for key in new])
     order = np.argsort(previous.fingerprints, kind="stable")
     order = order[~affected[order]]
-    if not len(order):
-        return np.full(len(fingerprints), -1)
-    known = previous.fingerprints[order]
-    place = np.minimum(np.searchsorted(known, fingerprints), len(order) - 1)
-    return np.where(known[place] == fingerprints, order[place], -1)
+    return look_up(previous.fingerprints[order], order, fingerprints, missing=-1)
 
 
 def _fingerprint(settings: str, document: str, content: str) -> int:

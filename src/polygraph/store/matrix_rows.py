@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import dot_rows
+from polygraph.arrays import dot_rows, find_sorted
 from polygraph.models.protocols import Vectors
 from polygraph.store.atomic_files import damage, reserve_space, write_folder
 
@@ -313,11 +313,10 @@ class _KnownVectors:
         Returns:
             Which of the hashes were found, shape ``(len(hashes),)``; the rows of the others stay as they are.
         """
-        n = self.files.n_hashes
-        if not n or self.files.matrix.shape[1] != target.matrix.shape[1]:
+        if not self.files.n_hashes or self.files.matrix.shape[1] != target.matrix.shape[1]:
             return np.zeros(len(hashes), dtype=np.bool_)
-        places = np.minimum(np.searchsorted(self._hashes, hashes), n - 1)
-        found: NDArray[np.bool_] = (self._hashes[places] == hashes) & (hashes != 0)
+        places, known = find_sorted(self._hashes, hashes)
+        found: NDArray[np.bool_] = known & (hashes != 0)
         positions, rows = np.flatnonzero(found), self._rows[places[found]]
         if self.files.has_scales:
             target.matrix[at + positions] = self.files.matrix[rows]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import distinct
+from polygraph.arrays import distinct, find_sorted
 from polygraph.errors import IndexMismatch, IndexUnreadable, quoted
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
@@ -654,8 +654,8 @@ class Snapshot:
             # The passages of a vertex ascend.
             there = self._mentions.neighbours(entity)
             wanted = np.asarray(chunks, dtype=np.int64) + self.n_entities
-            places = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
-            return (there[places] == wanted).tolist() if len(there) else [False] * len(chunks)
+            found: list[bool] = find_sorted(there, wanted)[1].tolist()
+            return found
         (found_entity,) = self.store.graph.entities_by_row([entity])
         known = set(found_entity.chunks)
         return [chunk.id in known for chunk in self.chunks(chunks)]

@@ -88,6 +88,10 @@ _PIECE = 20_000
 """Characters passed to the library at once: its search for closing quotes is quadratic."""
 
 
+MARKUP = " \t\n>#*_"
+"""White space and the marks of headings, quotes and emphasis."""
+
+
 def is_question(text: str) -> bool:
     """Return whether a sentence asks something; one in quotation marks is what somebody else asks.
 
@@ -95,6 +99,20 @@ def is_question(text: str) -> bool:
     (True, False)
     """
     return text.rstrip("*_ ").endswith(("?", "？", "؟"))
+
+
+def asks_in_a_line(text: str, start: int, end: int) -> bool:
+    r"""Return whether a sentence is a question beside which nothing but markup stands on its lines.
+
+    >>> text = "Where can I park?\nBehind the hall. Is it free? Yes."
+    >>> asks_in_a_line(text, 0, 17), asks_in_a_line(text, 35, 46)
+    (True, False)
+    """
+    if not is_question(text[start:end].rstrip()):
+        return False
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    stop = text.find("\n", end)
+    return not before.strip(MARKUP) and not text[end : len(text) if stop < 0 else stop].strip(MARKUP)
 
 
 def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:

@@ -120,6 +120,25 @@ def test_a_heading_moves_to_the_next_chunk_if_its_text_does_not_fit() -> None:
     assert [c.text[:6] for c in chunk(document(text), words, max_tokens=11)] == ["One tw", "# Next"]
 
 
+@pytest.mark.parametrize(
+    "question", ["Q: Where do we moor?", "**Where do we moor?**", "Where do we moor today?"]
+)
+def test_a_question_on_its_own_line_moves_to_the_chunk_of_its_answer(question: str) -> None:
+    text = f"One two three. Four five six.\n\n{question}\nMoor at the north quay by night."
+    assert [c.text for c in chunk(document(text), words, max_tokens=12)] == [
+        "One two three. Four five six.",
+        f"{question}\nMoor at the north quay by night.",
+    ]
+
+
+def test_a_question_within_a_paragraph_does_not_move() -> None:
+    text = "One two three. Where do we moor today? Moor at the north quay by night."
+    assert [c.text for c in chunk(document(text), words, max_tokens=12)] == [
+        "One two three. Where do we moor today?",
+        "Moor at the north quay by night.",
+    ]
+
+
 def test_a_long_sentence_is_cut_at_clause_marks_then_at_white_space_then_anywhere() -> None:
     clauses = "the boats lay on the sand, " * 40
     assert all(c.text.endswith(",") for c in chunk(document(clauses), words, max_tokens=30))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from polygraph.text.lists import ITEM
-from polygraph.text.sentences import is_question
+from polygraph.text.sentences import MARKUP, asks_in_a_line, is_question
 
 QUESTION_MARK = re.compile(r"(?:Q|Question|F|Frage)(?:\s?\d{1,3})?[.:)]\s+")
 """Before a question in a list of them, an interview or a hearing."""
@@ -23,7 +23,6 @@ _MIN_TERMS = 3
 """Terms before a colon or a dash that make a glossary."""
 _MAX_TERM = 60
 _END = (".", ":", ";", ",", "!", "?")
-_MARKUP = " \t\n>#*_"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,10 +77,10 @@ def paragraph_heads(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int
 
 def _answers(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, ParagraphHead]:
     """Return the questions that a text answers, by the start of each sentence of an answer."""
-    asking = [n for n, (start, end) in enumerate(sentences) if _asks_in_a_line(text, start, end)]
+    asking = [n for n, (start, end) in enumerate(sentences) if asks_in_a_line(text, start, end)]
     found: dict[int, ParagraphHead] = {}
     for n, end in pairwise([*asking, len(sentences)]):
-        question = " ".join(text[slice(*sentences[n])].split()).strip(_MARKUP)
+        question = " ".join(text[slice(*sentences[n])].split()).strip(MARKUP)
         mark = QUESTION_MARK.match(question)
         is_marked = mark is not None or text.startswith(("**", "#"), sentences[n][0])
         if n + 1 == end or (len(asking) == 1 and not is_marked):
@@ -95,15 +94,6 @@ def _answers(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, Parag
         head = ParagraphHead(answer[0][0], answer[-1][1], bare, is_explained=True, is_marked=mark is not None)
         found |= {start: head for start, _ in answer}
     return found
-
-
-def _asks_in_a_line(text: str, start: int, end: int) -> bool:
-    """Return whether a sentence is a question beside which nothing but markup stands on its lines."""
-    if not is_question(text[start:end].rstrip()):
-        return False
-    before = text[text.rfind("\n", 0, start) + 1 : start]
-    stop = text.find("\n", end)
-    return not before.strip(_MARKUP) and not text[end : len(text) if stop < 0 else stop].strip(_MARKUP)
 
 
 def _has_empty_line(gap: str) -> bool:

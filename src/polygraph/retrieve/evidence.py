@@ -194,10 +194,15 @@ def within_filter(reason: str, index: Snapshot) -> str:
     """Add to the reason why nothing was found that a filter may be the cause; if it excludes every document, it is."""
     if not index.scope:
         return reason
-    wanted = " and ".join(f"{name}={value}" for name, value in index.scope.items())
+    wanted = _conditions(index.scope)
     if not index.documents_allowed:
-        return f"no document has {wanted}"
+        wider = f"; some have {_conditions(index.wider_scope)}" if index.wider_scope else ""
+        return f"no document has {wanted}{wider}"
     return f"{reason}; the filter {wanted} may exclude what would match"
+
+
+def _conditions(scope: Mapping[str, str]) -> str:
+    return " and ".join(f"{name}={value}" for name, value in scope.items())
 
 
 def scores_as_json(rows: Iterable[tuple[str, float]]) -> Json:

@@ -48,6 +48,15 @@ class DocumentFilter:
             )
         return frozenset(permitted)
 
+    @cached_property
+    def wider(self) -> dict[str, str]:
+        """The same conditions with one value as a part of what documents hold, if some match then; else empty."""
+        for field, value in self.scope.items():
+            scope = self.scope | {field: f"*{value}*"}
+            if DocumentFilter(self._store, scope).documents:
+                return scope
+        return {}
+
     def permits(self, chunks: Iterable[str]) -> bool:
         """Tell whether all of some chunks (ids) are permitted."""
         documents = self.documents

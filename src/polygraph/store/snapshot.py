@@ -156,6 +156,11 @@ class Snapshot:
         """Ids of the documents within the filter; None without a filter."""
         return self._filter.documents
 
+    @property
+    def wider_scope(self) -> dict[str, str]:
+        """The conditions with one value as a part of what some documents hold; empty if there are none."""
+        return self._filter.wider
+
     def permits(self, chunks: Iterable[str]) -> bool:
         """Tell whether all of some chunks (ids) are within the filter."""
         return self._filter.permits(chunks)

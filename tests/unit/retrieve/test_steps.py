@@ -214,12 +214,15 @@ def test_evidence_of_chunks_carries_title_score_and_place():
 
 
 def test_a_filter_that_excludes_every_document_is_the_reason_why_nothing_was_found():
-    def index(documents, **scope):
-        return SimpleNamespace(scope=scope, documents_allowed=documents)
+    def index(documents, wider=None, **scope):
+        return SimpleNamespace(scope=scope, documents_allowed=documents, wider_scope=wider or {})
 
     assert within_filter("the index holds no passages", index(None)) == "the index holds no passages"
     assert within_filter("no passage", index(frozenset(), author="Ada", year="1871")) == (
         "no document has author=Ada and year=1871"
+    )
+    assert within_filter("no passage", index(frozenset(), {"date": "*1871*"}, date="1871")) == (
+        "no document has date=1871; some have date=*1871*"
     )
     assert within_filter("no entity matches", index(frozenset({"a"}), author="Ada")) == (
         "no entity matches; the filter author=Ada may exclude what would match"

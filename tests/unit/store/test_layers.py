@@ -181,6 +181,14 @@ def test_a_field_that_no_document_has_is_named_with_those_there_are(snapshot):
         snapshot.where({"yaer": "1871"})
 
 
+def test_a_filter_that_excludes_everything_is_widened_to_parts_of_values_within_the_other_conditions(
+    snapshot,
+):
+    assert snapshot.where({"year": "187"}).wider_scope == {"year": "*187*"}
+    assert snapshot.where({"year": "1869"}).wider_scope == {}
+    assert snapshot.where({"tags": "lo", "year": "1872"}).wider_scope == {}
+
+
 def test_filters_add_up(snapshot):
     assert snapshot.where({"year": "187*"}).where({"tags": "log"}).documents_allowed == frozenset(
         {"papers.jsonl#open"}

@@ -119,7 +119,8 @@ support surface surprise sut tear technique tendency term theme thing thousand t
 tomorrow tone tongue tool top topic total touch trend trouble truth turn type understanding unit use user
 value variety version view visit voice volume way week weekend weight while whole window wish woman word
 work world year yesterday father mother son daughter wife husband brother sister uncle aunt nephew niece cousin
-parent child kid baby lady gentleman sir madam friend dear
+parent child kid baby lady gentleman sir madam friend dear yours regard sincerely
+euro dollar pound cent
 """
 GENERIC_HEADS = frozenset(_GENERIC.split())
 """Nouns that are too generic to be an entity on their own."""

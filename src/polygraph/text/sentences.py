@@ -8,8 +8,10 @@ from itertools import pairwise
 _MARK = re.compile(r"[ \t]*(?:[-*+•‣◦][ \t]|#{1,6}[ \t]|>|\|)")
 LINE_MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
 """Before the text of a list item, a heading or a quoted line."""
-# `3. ` or `Alice: `: starts a new block only if the previous line is finished, since prose can wrap there.
-_LABEL = re.compile(r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：](?:[ \t]|$))")
+# `3. `, `Alice: ` or `alice: `: starts a new block only if the previous line is finished, since prose can wrap there.
+_LABEL = re.compile(
+    r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：](?:[ \t]|$)|[a-z][\w.'’-]{0,30}:[ \t])"
+)
 # The library treats everything from `• ` or `(1) ` to the end of the line as one sentence, even inside
 # a paragraph, and `1.` alone as a sentence.
 _BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]")
@@ -141,7 +143,7 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
         return [span] if span[0] < span[1] else []
     plain = _sanitize(text)
     spans: list[tuple[int, int]] = []
-    for block, block_end in _blocks(text):
+    for block, block_end in blocks(text):
         if whole_end := _whole_block(text, block, block_end):
             spans.append(trim_span(text, block, whole_end))
             continue
@@ -314,17 +316,24 @@ def _fences(text: str) -> dict[int, int]:
     return found
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the blocks that no sentence crosses."""
+def blocks(text: str) -> Iterator[tuple[int, int]]:
+    r"""Yield the blocks of a text that no sentence crosses: paragraphs, headings, items, rows, unwrapped lines, code.
+
+    >>> text = "Dear Ms Lund,\n\nThe winch that you sent us in the spring\nholds well.\n\nPeter Lang\nLang & Sons"
+    >>> [text[a:b] for a, b in blocks(text)][2:]
+    ['Peter Lang', 'Lang & Sons']
+    """
     wrapped = is_hard_wrapped(text)
     fences = _fences(text)
     paragraph: list[tuple[int, str]] = []
     offset = 0
     fence_end = 0
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    width = _width(lines) if wrapped else 0
+    for line in lines:
         if offset in fences:
             if paragraph:
-                yield from _split_paragraph(paragraph)
+                yield from _split_paragraph(paragraph, width)
                 paragraph = []
             fence_end = fences[offset]
             lead = len(line) - len(line.lstrip())
@@ -337,11 +346,11 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
             else:
                 yield offset, offset + len(line)
         elif paragraph:
-            yield from _split_paragraph(paragraph)
+            yield from _split_paragraph(paragraph, width)
             paragraph = []
         offset += len(line) + 1
     if paragraph:
-        yield from _split_paragraph(paragraph)
+        yield from _split_paragraph(paragraph, width)
 
 
 def _in_columns(line: str) -> bool:
@@ -349,8 +358,18 @@ def _in_columns(line: str) -> bool:
     return "   " in body or "\t" in body
 
 
-def _split_paragraph(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
+def _width(lines: Sequence[str]) -> int:
+    """Return the width at which a text is wrapped: a tenth of its lines are at least as long."""
+    lengths = sorted((len(line) for line in lines if line.strip()), reverse=True)
+    return lengths[len(lengths) // 10] if lengths else 0
+
+
+def _split_paragraph(lines: list[tuple[int, str]], width_of_text: int) -> Iterator[tuple[int, int]]:
     width = max(len(line) for _, line in lines)
+    # An address, a signature or a verse: short lines, none of which goes on in lower case.
+    unwrapped = width < _SHORT_LINE * width_of_text and not any(
+        line.lstrip()[0].islower() for _, line in lines
+    )
     begin, previous = lines[0]
     end = begin + len(previous)
     marked = bool(_MARK.match(previous) or _LABEL.match(previous))
@@ -360,6 +379,7 @@ def _split_paragraph(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
         label = not is_block and bool(_LABEL.match(line))
         if (
             is_block
+            or unwrapped
             or (label and (marked or short or previous.endswith(_FINISHED)))
             or atx_heading(previous)
             or _in_columns(previous)

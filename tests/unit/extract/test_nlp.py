@@ -205,6 +205,28 @@ def test_a_person_by_title_or_speech_is_no_organization():
 
 
 @needs_parser
+def test_a_letter_names_its_people_without_salutation_complimentary_close_and_firm():
+    body = "The valves were replaced on Monday, as we had agreed on the telephone, at a cost of 1,850 euros."
+    found = types(read_one(f"Dear Ms Finch,\n\n{body}\n\nYours faithfully,\nPeter Lang\nMorrison Bell Ltd"))
+    assert found["Ms Finch"] == found["Peter Lang"] == "person"
+    assert {"Morrison Bell Ltd"} <= found.keys()
+    assert not {"Dear Ms Finch", "Yours", "euros"} & found.keys()
+
+
+@needs_parser
+def test_the_number_of_a_heading_is_no_quantity():
+    assert "quantity" not in types(read_one("## 1. Minutes\n\n## 2. Warehouse in Leiden")).values()
+
+
+@needs_parser
+def test_a_date_is_no_part_of_the_name_in_a_title():
+    found = read_one(
+        "Project Board, 14 May 2024\n\nThe Project Board approved it.", "Project Board, 14 May 2024"
+    )
+    assert {"Project Board", "14 May 2024"} <= types(found).keys()
+
+
+@needs_parser
 def test_a_word_that_counts_is_no_name_at_the_start_of_a_sentence():
     text = (
         "Eleven saved. Resolved: Ten votes to four. Seventh, the harbour. Mara Quill lives in Seventh Street."

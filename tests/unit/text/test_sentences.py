@@ -215,6 +215,19 @@ def test_an_unclosed_quote_does_not_swallow_a_page() -> None:
     assert max(map(len, split(text))) < 1_000
 
 
+def test_short_lines_of_which_none_goes_on_in_lower_case_are_not_wrapped() -> None:
+    body = "The winch that you sent us in the spring holds well, and so does\nthe rope that came with it."
+    letter = f"{body}\n\nYours faithfully,\nPeter Lang\nLang & Sons Ltd"
+    assert split(letter)[1:] == ["Yours faithfully,", "Peter Lang", "Lang & Sons Ltd"]
+    narrow = f"{body}\n\nAs the keeper\nof the light said:\nNobody came."
+    assert split(narrow)[1:] == ["As the keeper\nof the light said:\nNobody came."]
+
+
+def test_a_chat_of_speakers_in_lower_case_has_a_sentence_for_each_turn() -> None:
+    turns = ["alice: did you see the relay board?", "bob: yes, it is", "alice: ok"]
+    assert split("\n".join(turns)) == turns
+
+
 def test_hard_wrapping_is_judged_by_the_bulk_of_the_text() -> None:
     wrapped = "a line of some seventy characters as they are found in printed books\n" * 50
     assert is_hard_wrapped(wrapped + "x" * 500)

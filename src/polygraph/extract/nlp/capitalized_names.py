@@ -65,6 +65,10 @@ class CapitalizedSpan:
     """True for one word at the start of a sentence, which is capitalised in any case."""
 
 
+_BEFORE_DATE = (",", ":", "–", "—", "-")
+"""Before a date that a title ends with, beside the name in it."""
+
+
 def dates(text: str) -> list[tuple[int, int]]:
     """Return the spans of calendar dates, months with a year, years from 1000 to 2099 and decades, in order.
 
@@ -82,8 +86,15 @@ def name_in_title(title: str) -> str:
 
     >>> name_in_title("Payment on Demand (film)"), name_in_title("minutes-1871.md"), name_in_title("I")
     ('Payment on Demand', '', '')
+    >>> name_in_title("Harbour Board, 14 May 1871"), name_in_title("The War of 1812")
+    ('Harbour Board', 'The War of 1812')
     """
     name = title.split("(", 1)[0].strip()
+    for start, end in dates(name):
+        before = name[:start].rstrip()
+        if end == len(name) and before.endswith(_BEFORE_DATE):
+            name = before.rstrip(" ,:–—-")
+            break
     if not 3 <= len(name) <= 80 or not name[0].isupper() or "\n" in name:
         return ""
     return name

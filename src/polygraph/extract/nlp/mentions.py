@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from unicodedata import category
 
 from polygraph.extract.lexicon import COUNTING_WORDS, GENERIC_HEADS, MONTHS, TITLES, TYPE_OF_NOUN, WEEKDAYS
 from polygraph.extract.nlp.capitalized_names import capitalized_spans, occurrences
@@ -172,7 +173,7 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
         return None
     text = sentence.text[sentence.starts[first] : sentence.ends[last - 1]]
     if type_ == "quantity":
-        return TokenSpan(first, last, type_, True) if any(c.isdigit() for c in text) else None
+        return TokenSpan(first, last, type_, True) if _is_measured(text) else None
     if not any(c.isupper() for c in text) or last - first > 10:
         return None
     if last - first == 1 and (sentence.pos[first] not in _NAMING or _counts(words[first])):
@@ -182,9 +183,16 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
     return TokenSpan(first, last, type_, True)
 
 
+def _is_measured(text: str) -> bool:
+    """Return whether a text has a number with a unit or a currency; the number of a heading has none."""
+    return any(c.isdigit() for c in text) and any(c.isalpha() or category(c) == "Sc" for c in text)
+
+
 def _trim(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
-    """Remove determiners at the start, possessive endings and punctuation at the end."""
+    """Remove determiners and "Dear" at the start, possessive endings and punctuation at the end."""
     pos, words = sentence.pos, sentence.words
+    if first == 0 and last > 1 and words[0] == "Dear":
+        first = 1
     while first < last and (
         pos[first] in ("DET", "PRON", "PUNCT", "SPACE", "CCONJ", "SCONJ", "ADV", "AUX", "INTJ")
         or (pos[first] in ("ADP", "VERB") and (first == 0 or pos[first - 1] == "PUNCT"))

@@ -3,20 +3,17 @@
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
 
-from polygraph.text.sentences import is_table_row
+from polygraph.text.sentences import FENCE, blocks
 from polygraph.text.surrogates import replace_surrogates
 
 MAX_CHARS = 10_000
 """Longest paragraph; bounds the memory of the parser."""
 
-_PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*|\n(?=[ \t]*(?:[-*+•|>]|\d{1,3}[.)]|#{1,6})[ \t])")
+_LINE = re.compile(r"[^\n]+")
 _SPACE = re.compile(r"\s+")
 # No written word is this long; encoded data is, and it is expensive to parse.
 _RUN = re.compile(r"\S{200,}")
-_SPEAKER = re.compile(r"[ \t]*[^\W\d][\w .'’-]{0,30}:\s")
-_END = re.compile(r"[.!?:;。！？…][\"'”’)\]]*\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +35,9 @@ class Paragraph:
 
 
 def split_paragraphs(text: str) -> list[Paragraph]:
-    r"""Split a text into paragraphs, in order.
+    r"""Split a text into paragraphs, in order: the blocks of `text.sentences`, and the lines of code.
 
-    Line breaks inside a paragraph are white space if its lines are filled, as in hard-wrapped prose. In verse, lists
-    and chats, and after the row of a table, they end a paragraph. Paragraphs have at most `MAX_CHARS` characters.
+    Line breaks inside a hard-wrapped paragraph are white space. Paragraphs have at most `MAX_CHARS` characters.
 
     >>> text = "Chapter 1\n\nIt was a dark and\nstormy  night."
     >>> [paragraph.text for paragraph in split_paragraphs(text)]
@@ -52,56 +48,26 @@ def split_paragraphs(text: str) -> list[Paragraph]:
     """
     text = _RUN.sub(lambda match: " " * len(match.group()), replace_surrogates(text))
     found: list[Paragraph] = []
-    begin = 0
-    for gap in _PARAGRAPH.finditer(text):
-        found += _split_block(text, begin, gap.start())
-        begin = gap.end()
-    return found + _split_block(text, begin, len(text))
-
-
-def _split_block(text: str, begin: int, end: int) -> list[Paragraph]:
-    found: list[Paragraph] = []
-    for start, b in _unwrapped(text, begin, end):
-        a = start
-        while b - a > MAX_CHARS:
-            cut = max(text.rfind(". ", a, a + MAX_CHARS) + 1, a)
-            if cut <= a + MAX_CHARS // 2:
-                cut = text.rfind(" ", a, a + MAX_CHARS)
-            if cut <= a:
-                cut = a + MAX_CHARS
-            found += _on_one_line(text, a, cut)
-            a = cut
-        found += _on_one_line(text, a, b)
+    for begin, end in blocks(text):
+        if FENCE.match(text, begin, end):
+            for line in _LINE.finditer(text, begin, end):
+                found += _bounded(text, *line.span())
+        else:
+            found += _bounded(text, begin, end)
     return found
 
 
-def _unwrapped(text: str, begin: int, end: int) -> list[tuple[int, int]]:
-    """Split a block at the line breaks that are not due to wrapping."""
-    lines, a = [], begin
-    while a < end:
-        b = text.find("\n", a, end)
-        b = end if b < 0 else b
-        if text[a:b].strip():
-            lines.append((a, b))
-        a = b + 1
-    if not lines:
-        return []
-    width = max(b - a for a, b in lines)
-    pieces, start = [], lines[0][0]
-    for (a, b), (c, d) in pairwise(lines):
-        following = text[c:d].lstrip()
-        free = width - (b - a) - 1 - len(following.split(None, 1)[0])
-        finished = _END.search(text, a, b) is not None
-        if (
-            free > 0.3 * width
-            or (width < 60 and finished)
-            or _SPEAKER.match(text, c, d) is not None
-            or is_table_row(text[a:b].strip())
-        ):
-            pieces.append((start, b))
-            start = c
-    pieces.append((start, lines[-1][1]))
-    return pieces
+def _bounded(text: str, begin: int, end: int) -> list[Paragraph]:
+    found: list[Paragraph] = []
+    while end - begin > MAX_CHARS:
+        cut = max(text.rfind(". ", begin, begin + MAX_CHARS) + 1, begin)
+        if cut <= begin + MAX_CHARS // 2:
+            cut = text.rfind(" ", begin, begin + MAX_CHARS)
+        if cut <= begin:
+            cut = begin + MAX_CHARS
+        found += _on_one_line(text, begin, cut)
+        begin = cut
+    return found + _on_one_line(text, begin, end)
 
 
 def _on_one_line(text: str, begin: int, end: int) -> list[Paragraph]:

@@ -120,7 +120,7 @@ tomorrow tone tongue tool top topic total touch trend trouble truth turn type un
 value variety version view visit voice volume way week weekend weight while whole window wish woman word
 work world year yesterday father mother son daughter wife husband brother sister uncle aunt nephew niece cousin
 parent child kid baby lady gentleman sir madam friend dear yours regard sincerely
-euro dollar pound cent
+thanks tel fax email euro dollar pound cent
 """
 GENERIC_HEADS = frozenset(_GENERIC.split())
 """Nouns that are too generic to be an entity on their own."""

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 from polygraph.extract.lexicon import OCCUPATIONS, PERSON_VERBS, TITLES, TYPE_OF_NOUN
 from polygraph.extract.nlp.capitalized_names import name_in_title
@@ -70,7 +71,7 @@ def _extract_sentence(
     antecedents = _resolve_pronouns(builder, sentence, token_keys, previous)
     position = paragraph.origin(sentence.start)
     in_triples: set[tuple[str, str]] = set()
-    triples = find_triples(sentence, token_keys)
+    triples = find_triples(sentence, token_keys, partial(_can_be, builder))
     triples += [(keys[a], "be", keys[b]) for a, b in roles if keys[a] and keys[b] and keys[a] != keys[b]]
     triples += _life_dates(sentence, mentions, keys)
     for source, predicate, target in dict.fromkeys(triples):
@@ -86,6 +87,17 @@ def _extract_sentence(
         [*antecedents, *(key for key in keys if key)], in_triples, sentence.text, position
     )
     return _antecedent(builder, sentence, token_keys)
+
+
+def _can_be(builder: RowBuilder, one: str, other: str) -> bool:
+    """Return whether an apposition can say that one entity is the other.
+
+    Two names side by side are one thing only if they are of one type, and no places, of which one lies in the other.
+    """
+    if not (one and other and builder.is_name(one) and builder.is_name(other)):
+        return True
+    types = {builder.type_of(one), builder.type_of(other)} - {""}
+    return len(types) < 2 and "place" not in types
 
 
 def _head(sentence: Sentence, mention: TokenSpan) -> int:

@@ -1,10 +1,20 @@
 """Mentions in a parsed sentence: names, dates and informative noun phrases."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from unicodedata import category
 
-from polygraph.extract.lexicon import COUNTING_WORDS, GENERIC_HEADS, MONTHS, TITLES, TYPE_OF_NOUN, WEEKDAYS
+from polygraph.extract.lexicon import (
+    COUNTING_WORDS,
+    GENERIC_HEADS,
+    MONTHS,
+    OCCUPATIONS,
+    TITLES,
+    TYPE_OF_NOUN,
+    WEEKDAYS,
+)
 from polygraph.extract.nlp.capitalized_names import capitalized_spans, occurrences
 from polygraph.extract.nlp.dependency_trees import Sentence
 
@@ -168,6 +178,8 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
         is_named = any(w in _CALENDAR and words[first + i][0].isupper() for i, w in enumerate(lower))
         if not is_named:
             return None
+    if type_ == "organization":
+        first, last = _organization_among_parts(words, first, last)
     first, last = _trim(sentence, first, last)
     if first >= last:
         return None
@@ -181,6 +193,24 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
     while first > 0 and words[first - 1].rstrip(".").lower() in TITLES and words[first - 1][0].isupper():
         first -= 1
     return TokenSpan(first, last, type_, True)
+
+
+def _organization_among_parts(words: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """Return the part between commas that alone is an organization by its noun, or stands behind an occupation.
+
+    The recogniser takes "Accountant, Kettle & Crown" and "Mathematics, University of York" for one name.
+    """
+    commas = [i for i in range(first, last) if words[i] == ","]
+    parts = [*pairwise([first, *(i + 1 for i in commas), last + 1])]
+    parts = [(begin, end - 1) for begin, end in parts]
+    if commas and words[commas[0] - 1].lower() in OCCUPATIONS:
+        return commas[0] + 1, last
+    named = [part for part in parts if any(_is_organization(word) for word in words[slice(*part)])]
+    return named[0] if len(named) == 1 else (first, last)
+
+
+def _is_organization(word: str) -> bool:
+    return TYPE_OF_NOUN.get(word.lower()) == "organization"
 
 
 def _is_measured(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Typed triples from a dependency tree, with negation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from polygraph.extract.nlp.dependency_trees import Sentence
@@ -17,7 +18,9 @@ Triple = tuple[str, str, str]
 """Source, predicate, target; source and target are keys of entities."""
 
 
-def find_triples(sentence: Sentence, token_keys: list[str]) -> list[Triple]:
+def find_triples(
+    sentence: Sentence, token_keys: list[str], can_be: Callable[[str, str], bool] = lambda _a, _b: True
+) -> list[Triple]:
     """Return the triples of one sentence.
 
     Arcs used: subjects and objects with their conjuncts, prepositions with their objects, agents,
@@ -30,11 +33,12 @@ def find_triples(sentence: Sentence, token_keys: list[str]) -> list[Triple]:
         sentence: the parsed sentence.
         token_keys: for each token the key of its entity, or ``""``. A resolved pronoun has the key of its
             antecedent.
+        can_be: whether an apposition can say that one key is the other: "Hull" in "Dock Road, Hull" says where.
 
     Returns:
         Distinct triples in the order of their verbs and nouns, without triples from an entity to itself.
     """
-    tree = _DependencyTree(sentence, token_keys)
+    tree = _DependencyTree(sentence, token_keys, can_be)
     found: dict[Triple, None] = {}
     for i, pos in enumerate(sentence.pos):
         if pos in ("VERB", "AUX"):
@@ -55,6 +59,7 @@ def find_triples(sentence: Sentence, token_keys: list[str]) -> list[Triple]:
 class _DependencyTree:
     sentence: Sentence
     token_keys: list[str]
+    can_be: Callable[[str, str], bool]
     children: list[list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -231,8 +236,8 @@ class _DependencyTree:
         rows: list[Triple] = []
         own_key = self.token_keys[noun]
         for other in self.children_with(noun, "appos"):
-            named = [one for one in self.conjuncts(other) if not s.words[one][0].isdigit()]
-            rows += [(own_key, "be", self.token_keys[one]) for one in named]
+            named = [self.token_keys[one] for one in self.conjuncts(other) if not s.words[one][0].isdigit()]
+            rows += [(own_key, "be", one) for one in named if self.can_be(own_key, one)]
         holders, negation = self.holders(noun)
         phrase = f"{negation}be {s.lemmas[noun]}"
         for whose in self.children_with(noun, "poss"):

@@ -47,6 +47,8 @@ _NAME = (
 _ARTICLE = r"(?i:the|our|its|their|as|a|an|acting|honorary|new|then)"
 _ELECTED = r"(?i:(?:re-?)?elected|(?:re-?)?appointed|made|named|chosen|confirmed)"
 _IS = r"(?i:is|was|becomes|became|has become|remains|remained)"
+_DEFINES = r"(?i:the|hereinafter|hereafter|referred to as|called|each|an?)"
+_QUOTE = r"[\"“„«‘'*]{1,3}"
 _CELL = re.compile(r"(?:^|;)\s*[^;:]{1,80}:\s*([^;]+)")
 _ONLY_NAME = re.compile(rf"{_NAME}\.?\s*")
 
@@ -55,10 +57,10 @@ def role_test(question: str) -> Callable[[Candidate], bool] | None:
     """Return a test of whether a sentence states who holds the office asked for; None for other questions.
 
     The office stands directly beside a name: ``Treasurer: Ana Ruiz``, ``Ana Ruiz (treasurer)``, ``the treasurer, Ana
-    Ruiz,``, ``Ana Ruiz was elected treasurer``; or in a row of a table with a name in another cell. Who is in charge of
-    something is asked as well: it stands beside a name, or in a sentence that says whose task it is. What the
-    question says besides has to stand in the sentence, in the one before it, or in the title, but for years, which
-    documents do not repeat.
+    Ruiz,``, ``Ana Ruiz was elected treasurer``; behind it as a contract defines it, ``Ruiz Ltd, Hull ("the Seller")``;
+    or in a row of a table with a name in another cell. Who is in charge of something is asked as well: it stands beside
+    a name, or in a sentence that says whose task it is. What the question says besides has to stand in the sentence, in
+    the one before it, or in the title, but for years, which documents do not repeat.
 
     >>> role_test("Who paid the treasurer?") is None
     True
@@ -121,6 +123,7 @@ def _beside(role: str) -> Callable[[str], bool]:
         rf"|{_NAME},\s*(?:{_ARTICLE}\s+)*{role}\s*(?:[,.;)]|$)"
         rf"|{_NAME}\s+(?:(?:has been|{_IS})\s+)?(?:{_ELECTED}\s+)?(?:{_ARTICLE}\s+)*(?<=\s){role}"
         rf"|{role},?\s+{_NAME}"
+        rf"|{_NAME}[^()]{{0,120}}\((?:{_DEFINES}\s+)*{_QUOTE}(?:{_ARTICLE}\s+)?{role}"
     )
     said = re.compile(role)
 

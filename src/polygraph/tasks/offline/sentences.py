@@ -52,6 +52,10 @@ _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
 _VERSION = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)+(?![\w-]|\.\w)")
 _ANSWER = re.compile(r"(?:yes|no|never|always|none|nothing|not yet|ja|nein|nie)[.!]", re.IGNORECASE)
+_SIGNATURE = re.compile(
+    r"[^\W\d_a-z][\w'’.-]*(?: (?:(?:of|and|for|the|de|van|von|&) )*[^\W\d_a-z][\w'’.-]*){1,4}"
+)
+"""Two to five capitalised words, as of a name, an office or a firm."""
 _CODE = re.compile(r"\d.*[^\W\d]|[^\W\d].*\d")
 """A letter and a digit."""
 _HAS_WORD = re.compile(r"[^\W_]")
@@ -124,8 +128,8 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     """Return every distinct sentence once, in the order of the passages.
 
     A sentence that depends on the one before it ("He refused.") is joined to it unless that is a heading, a sentence to
-    a date or a word before it ("No."), and a list or code to the sentence with a colon above it, if they are short
-    enough together. Sentences end by the rules of the document's language.
+    a date or a word before it ("No."), the second line of a signature to the first, and a list or code to the sentence
+    with a colon above it, if they are short enough together. Sentences end by the rules of the document's language.
     """
     languages = _languages(passages)
     found: dict[str, Candidate] = {}
@@ -171,8 +175,9 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
         end = min(stop, start + MAX_CHARACTERS)
         is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
         sentence = _Sentence(" ".join(chunk.text[start:end].split()), start, end, is_heading)
-        if len(words(sentence.text)) >= _MIN_WORDS:
-            is_joined = not is_marked and _belongs_to(sentence, before, first - before.end)
+        is_signed = not is_marked and first - before.end == 1 and _is_signed(before.text, sentence.text)
+        if is_signed or len(words(sentence.text)) >= _MIN_WORDS:
+            is_joined = is_signed or (not is_marked and _belongs_to(sentence, before, first - before.end))
             begin = before.start if is_joined else start
             spoken = _with_sentence_before(sentence.text, before.text, passage.title)
             above = [part for part in (section, heading) if part not in ("", before.text, sentence.text)]
@@ -255,6 +260,15 @@ def _is_label(text: str, gap: int) -> bool:
         return True
     found = located_dates(text)
     return len(found) == 1 and not words(text[: found[0][1]] + text[found[0][2] :])
+
+
+def _is_signed(name: str, below: str) -> bool:
+    """Return whether a name stands alone above an office or a firm, as in a signature.
+
+    >>> _is_signed("Hanna Brandt", "Project Manager"), _is_signed("Annual Report", "We sold more.")
+    (True, False)
+    """
+    return _SIGNATURE.fullmatch(name) is not None and _SIGNATURE.fullmatch(below) is not None
 
 
 def names_in(question: str, text: str) -> list[str]:

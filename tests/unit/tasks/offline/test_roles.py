@@ -26,6 +26,8 @@ def candidate(text, title="Minutes"):
         "Ana Ruiz was re-elected treasurer.",
         "The board appointed Ana Ruiz as treasurer from 1 May.",
         "Name: Ana Ruiz; Office: Treasurer; Since: 2021.",
+        'between **Ana Ruiz Ltd**, 14 Canal Street (the "Treasurer") and the City of Hull ("the Client")',
+        "Ana Ruiz\nTreasurer of the Rowan Society",
     ],
 )
 def test_a_name_beside_the_office_states_who_holds_it(text):

@@ -119,8 +119,7 @@ support surface surprise sut tear technique tendency term theme thing thousand t
 tomorrow tone tongue tool top topic total touch trend trouble truth turn type understanding unit use user
 value variety version view visit voice volume way week weekend weight while whole window wish woman word
 work world year yesterday father mother son daughter wife husband brother sister uncle aunt nephew niece cousin
-parent child kid baby lady gentleman sir madam friend dear yours regard sincerely
-thanks tel fax email euro dollar pound cent
+parent child kid baby lady gentleman sir madam friend dear euro dollar pound cent
 """
 GENERIC_HEADS = frozenset(_GENERIC.split())
 """Nouns that are too generic to be an entity on their own."""
@@ -132,6 +131,12 @@ third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth last next
 """
 COUNTING_WORDS = frozenset(_COUNTING.split())
 """Words that count or number things, which are no names although they begin sentences."""
+
+_OF_LETTERS = """
+yours thanks regards sincerely tel fax email mon tue tues wed thu thur thurs fri sat
+"""
+LETTER_WORDS = frozenset(_OF_LETTERS.split())
+"""Words of letters, mail and their headers, which are no names although they begin lines."""
 
 _ROLES = {
     "ship": "ship schooner steamer steamship brig brigantine barque bark vessel boat trawler lugger tug ferry "

@@ -9,6 +9,7 @@ from unicodedata import category
 from polygraph.extract.lexicon import (
     COUNTING_WORDS,
     GENERIC_HEADS,
+    LETTER_WORDS,
     MONTHS,
     OCCUPATIONS,
     TITLES,
@@ -178,7 +179,7 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
         is_named = any(w in _CALENDAR and words[first + i][0].isupper() for i, w in enumerate(lower))
         if not is_named:
             return None
-    if type_ == "organization":
+    if type_ in ("organization", "place"):
         first, last = _organization_among_parts(words, first, last)
     first, last = _trim(sentence, first, last)
     if first >= last:
@@ -188,7 +189,7 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
         return TokenSpan(first, last, type_, True) if _is_measured(text) else None
     if not any(c.isupper() for c in text) or last - first > 10:
         return None
-    if last - first == 1 and (sentence.pos[first] not in _NAMING or _counts(words[first])):
+    if last - first == 1 and (sentence.pos[first] not in _NAMING or _is_no_name(words[first])):
         return None
     while first > 0 and words[first - 1].rstrip(".").lower() in TITLES and words[first - 1][0].isupper():
         first -= 1
@@ -242,7 +243,7 @@ def _trim(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
 def _is_name(sentence: Sentence, first: int, last: int, doubtful: bool) -> bool:
     if last - first == 1:
         pos, word = sentence.pos[first], sentence.words[first]
-        if _counts(word):
+        if _is_no_name(word):
             return False
         if doubtful or first == 0:
             return pos == "PROPN" and len(word) > 1
@@ -250,9 +251,9 @@ def _is_name(sentence: Sentence, first: int, last: int, doubtful: bool) -> bool:
     return any(p in ("PROPN", "NOUN", "ADJ") for p in sentence.pos[first:last])
 
 
-def _counts(word: str) -> bool:
-    """Return whether a capitalised word is one that counts: "Ten were saved."; not the abbreviation NO."""
-    return word.lower() in COUNTING_WORDS and word[1:].islower()
+def _is_no_name(word: str) -> bool:
+    """Return whether a capitalised word counts, or belongs to a letter: "Ten were saved."; not the abbreviation NO."""
+    return word.lower() in COUNTING_WORDS | LETTER_WORDS and word[1:].islower()
 
 
 def _type_by_noun(sentence: Sentence, mention: TokenSpan) -> str:
@@ -309,6 +310,8 @@ def _phrase(sentence: Sentence, first: int, last: int) -> TokenSpan | None:
         return None
     # ``Scrooge's face`` is as generic as ``face``.
     if lemmas[head] in GENERIC_HEADS and any(w in ("'s", "’s", "'", "’") for w in words[first:last]):
+        return None
+    if last - first == 1 and words[head].lower() in LETTER_WORDS:
         return None
     text = sentence.text[sentence.starts[first] : sentence.ends[head]]
     if len(text) < 3 or len(text) > 80 or sum(c.isalpha() for c in text) < 2 or _CODE.intersection(text):

@@ -58,6 +58,8 @@ def test_means_have_intervals_and_differences_are_tested_over_the_same_questions
     assert test.difference.mean == 0.5
     # 20 questions differ, all in favour of the first: no sign pattern of the 10,000 drawn is as extreme.
     assert test.p == pytest.approx(1 / 10_001)
+    # 20 differences of 1 and 20 of 0: their mean in standard deviations, with n - 1.
+    assert test.effect == pytest.approx(0.5 / (10 / 39) ** 0.5)
 
 
 def test_methods_are_never_compared_by_the_lenient_accuracy(made):

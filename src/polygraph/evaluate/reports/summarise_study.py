@@ -33,7 +33,6 @@ from polygraph.evaluate.statistics.decide import MARGIN, decide, further_questio
 from polygraph.evaluate.statistics.intervals import Interval, PairedMean, paired_means
 from polygraph.evaluate.statistics.length_bias import length_effect
 from polygraph.evaluate.statistics.multiple_testing import ALPHA, holm, holm_levels
-from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import power_analysis
 from polygraph.evaluate.statistics.randomisation import FLIPS, FLIPS_PER_PAIR
 from polygraph.evaluate.statistics.win_rates import WinRates, box_statistics, win_rates
@@ -230,7 +229,6 @@ def _summarise_pair(
     # Questions with a refusal say nothing about the effect of length.
     answered = {q: s for q, s in signs.items() if (q, a) not in data.refused and (q, b) not in data.refused}
     values = np.asarray(list(signs.values()))
-    trials = _rates_by_trial(found)
     gap = _paired(gaps, data.seed, bound=max(float(HIGHEST), *map(abs, gaps.values())))
     own = [j for j in data.judgements[frozenset((a, b))] if len(j.methods) == 2]
     deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
@@ -247,8 +245,7 @@ def _summarise_pair(
         if _MIN_QUESTIONS <= len(answered) < len(signs)
         else None,
         pooled=win_rates([o.verdict() for o in found]),
-        win_box=box_statistics([t.win for t in trials]),
-        relative_box=box_statistics([t.relative for t in trials]),
+        relative_box=box_statistics([t.relative for t in _rates_by_trial(found)]),
         relative=relative.interval(),
         level=ALPHA,
         p=relative.p,
@@ -257,7 +254,6 @@ def _summarise_pair(
         further=None,
         gap=gap.interval(),
         gap_p=gap.p,
-        test=paired_test(list(gaps.values()), [0.0] * len(gaps)),
         by_aspect={
             aspect: win_rates([o.verdict(aspect) for o in found if aspect in o.totals])
             for aspect in dict.fromkeys(aspect for o in found for aspect in o.totals)

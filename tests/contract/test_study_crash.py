@@ -13,7 +13,7 @@ import pytest
 from polygraph.evaluate.judging.judgements import outcomes
 from polygraph.evaluate.judging.pairwise import LIGHTRAG, JudgingDesign
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.records import MadeWith, StudyAnswer
 from polygraph.evaluate.reports.study_report import html_report
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.tasks.evaluation.judge import ASPECTS
@@ -160,6 +160,7 @@ def study_of(index, folder, texts, *, refused=(), n=12):
                     extractive=False,
                     context="[1] Mara Quill kept the Skerry Light.",
                     usage={"calls": 1, "prompt_tokens": 100, "completion_tokens": 20, "cost": 0.001},
+                    made_with=MadeWith(chat="scripted"),
                 )
             )
     return study

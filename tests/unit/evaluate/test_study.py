@@ -298,7 +298,7 @@ def test_records_survive_a_round_trip_through_files(tmp_path):
     study.append("aligned", [json.loads(json.dumps(asdict(made)))])
     assert study.aligned() == [made]
     judged = Judgement(protocol="p", question="q", methods=("a", "b"), judge="j", scores={"x": (1.0, 2.0)})
-    study.append("judgements", [judged.as_json(), judged.as_json()])
+    study.append("judgements", [asdict(judged), asdict(judged)])
     assert study.judgements() == [judged]
 
 

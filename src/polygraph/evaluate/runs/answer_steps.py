@@ -192,7 +192,7 @@ def _temperature(
     """
     if models.chat is None:
         return 0.0
-    known = [a.made_with.temperature for a in earlier if a.trial == 0 and a.made_with is not None]
+    known = [a.made_with.temperature for a in earlier if a.trial == 0]
     sampled_again = options.trials > 1 or any(instance_of(m) > 1 for m in methods)
     default = known[0] if known else SAMPLING_TEMPERATURE if sampled_again else 0.0
     chosen = default if options.temperature is None else options.temperature

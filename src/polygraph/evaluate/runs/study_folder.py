@@ -6,22 +6,19 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from polygraph.errors import BadInput, StorageFailed, quoted
 from polygraph.evaluate.judging.judgements import Judgement
-from polygraph.evaluate.judging.length_alignment import AlignedPair, AlignmentStatus
+from polygraph.evaluate.judging.length_alignment import AlignedPair
 from polygraph.evaluate.questions.file import Question, question_line, read_questions
-from polygraph.evaluate.records import USAGE_FIELDS, MadeWith, StudyAnswer
+from polygraph.evaluate.records import USAGE_FIELDS, StudyAnswer, record_reader
 from polygraph.records import Json
 from polygraph.store.atomic_files import write_file
 
 T = TypeVar("T")
 MANIFEST = "study.json"
-FORMAT = 2
-"""Answers carry what they were made with, judgements their reasons."""
-_READABLE = (1, FORMAT)
-"""Formats that are read; answers of format 1 do not say what they were made with."""
+FORMAT = 1
 _MAX_LINE = 16_000_000
 """In characters."""
 
@@ -72,10 +69,10 @@ class StudyFolder:
             found = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise BadInput(f"{path} is not JSON: {error}. Restore it or start another study") from error
-        if not isinstance(found, dict) or found.get("polygraph_study") not in _READABLE:
+        if not isinstance(found, dict) or found.get("polygraph_study") != FORMAT:
             raise BadInput(
-                f"{path} does not belong to a study that this version reads (format {FORMAT} or earlier). Start "
-                "another with --output"
+                f"{path} does not belong to a study that this version reads (format {FORMAT}). Start another with "
+                "--output"
             )
         return found
 
@@ -96,7 +93,7 @@ class StudyFolder:
                 "settings, or another folder with --output"
             )
         if before is None:
-            recorded |= {step: now, "polygraph_study": FORMAT}
+            recorded[step] = now
             text = json.dumps(recorded, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
             self._replace(self.path / MANIFEST, text.encode("utf-8", "replace"))
 
@@ -232,7 +229,7 @@ class StudyFolder:
             (str(row.get("question")), str(row.get("method")), row.get("trial", 0)): row
             for row in self.lines("usage")
         }
-        found = _latest(self._records("answers", _answer), lambda a: (*a.key, a.trial))
+        found = _latest(self._records("answers", StudyAnswer), lambda a: (*a.key, a.trial))
         return [
             replace(
                 a,
@@ -272,17 +269,18 @@ class StudyFolder:
 
     def aligned(self) -> list[AlignedPair]:
         """Return the aligned pairs so far, without duplicates."""
-        return _latest(self._records("aligned", _aligned), lambda p: (p.question, p.a, p.b, p.trial))
+        return _latest(self._records("aligned", AlignedPair), lambda p: (p.question, p.a, p.b, p.trial))
 
     def judgements(self) -> list[Judgement]:
         """Return the judgements so far, without duplicates."""
-        return _latest(self._records("judgements", Judgement.from_json), lambda j: j.key)
+        return _latest(self._records("judgements", Judgement), lambda j: j.key)
 
-    def _records(self, name: str, read: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+    def _records(self, name: str, kind: type[T]) -> Iterator[T]:
+        read = record_reader(kind)
         for row in self.lines(name):
             try:
                 yield read(row)
-            except (KeyError, TypeError, ValueError) as error:
+            except ValueError as error:
                 raise BadInput(
                     f"{self.file(name)} has an invalid line: {error}. Correct or remove it"
                 ) from error
@@ -320,22 +318,6 @@ def _latest(records: Iterable[T], key: Callable[[T], Any]) -> list[T]:
     return list(found.values())
 
 
-def _answer(row: Mapping[str, Any]) -> StudyAnswer:
-    return StudyAnswer(
-        question=str(row["question"]),
-        method=str(row["method"]),
-        text=str(row["text"]),
-        refused=bool(row.get("refused", False)),
-        extractive=bool(row.get("extractive", False)),
-        citations=_objects(row.get("citations")),
-        evidence=_objects(row.get("evidence")),
-        context=str(row.get("context", "")),
-        notes=tuple(str(n) for n in row.get("notes") or ()),
-        trial=int(row.get("trial", 0)),
-        made_with=MadeWith.from_json(made) if isinstance(made := row.get("made_with"), dict) else None,
-    )
-
-
 def _answer_keys(row: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Return question and method of the answers that a line of any file rests on."""
     methods = row.get("methods")
@@ -349,26 +331,3 @@ def _was(before: Mapping[str, Json], key: str) -> str:
 
 def _is(now: Mapping[str, Json], key: str) -> str:
     return f"is {now[key]!r}" if key in now else "is not recorded"
-
-
-def _aligned(row: Mapping[str, Any]) -> AlignedPair:
-    first, second = row["texts"]
-    words = row["words"]
-    how = row["how"]
-    if how not in get_args(AlignmentStatus):
-        raise ValueError(f"how is {how!r}")
-    return AlignedPair(
-        question=str(row["question"]),
-        a=str(row["a"]),
-        b=str(row["b"]),
-        texts=(str(first), str(second)),
-        words=(int(words[0]), int(words[1])),
-        attempts=int(row.get("attempts", 0)),
-        trial=int(row.get("trial", 0)),
-        how=how,
-    )
-
-
-def _objects(value: object) -> tuple[Mapping[str, Json], ...]:
-    items: Sequence[object] = value if isinstance(value, list) else []
-    return tuple(item for item in items if isinstance(item, dict))

@@ -35,6 +35,7 @@ from polygraph.evaluate.reports.study_report import (
 from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
+from polygraph.records import Usage
 from polygraph.tasks.evaluation.judge import ASPECTS
 from polygraph.text.sentences import sentence_spans
 
@@ -102,15 +103,13 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport
                 for _ in range(20)
             ),
             context="",
-            usage={
-                "calls": 1,
-                "cached_calls": 0,
-                "prompt_tokens": int(rng.gauss(tokens, tokens / 8)),
-                "completion_tokens": 2 * words,
-                "cached_tokens": 0,
-                "seconds": abs(rng.gauss(tokens / 15_000 + 2, 1)),
-                "cost": tokens * 1.5e-7,
-            },
+            usage=Usage(
+                calls=1,
+                prompt_tokens=int(rng.gauss(tokens, tokens / 8)),
+                completion_tokens=2 * words,
+                seconds=abs(rng.gauss(tokens / 15_000 + 2, 1)),
+                cost=tokens * 1.5e-7,
+            ),
         )
         for q in questions
         for method, (_, tokens, words) in METHODS.items()

@@ -16,6 +16,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import MadeWith, StudyAnswer
 from polygraph.evaluate.reports.study_report import html_report
 from polygraph.models.providers.scripted_server import ScriptedServer
+from polygraph.records import Usage
 from polygraph.tasks.evaluation.judge import ASPECTS
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
@@ -159,7 +160,7 @@ def study_of(index, folder, texts, *, refused=(), n=12):
                     refused=(method, i) in refused,
                     extractive=False,
                     context="[1] Mara Quill kept the Skerry Light.",
-                    usage={"calls": 1, "prompt_tokens": 100, "completion_tokens": 20, "cost": 0.001},
+                    usage=Usage(calls=1, prompt_tokens=100, completion_tokens=20, cost=0.001),
                     made_with=MadeWith(chat="scripted"),
                 )
             )

@@ -16,16 +16,6 @@ T = TypeVar("T")
 Unit: TypeAlias = Literal["document", "chunk", "answer", "fact"]
 """A kind of gold."""
 
-USAGE_FIELDS = (
-    "calls",
-    "cached_calls",
-    "prompt_tokens",
-    "completion_tokens",
-    "cached_tokens",
-    "seconds",
-    "cost",
-)
-"""Fields of `Usage` that a study keeps for each answer."""
 INSTANCE_MARK = "#"
 """Separates the name of a method from the number of an instance of it: ``hybrid#2``."""
 TUNED_MARK = "+tuned"
@@ -100,8 +90,8 @@ class StudyAnswer:
     """``kind``, ``id``, ``document``, ``score``, ``why`` of each piece."""
     context: str = ""
     """The context the answer was written from; length alignment rewrites the answer from it."""
-    usage: Mapping[str, Any] = field(default_factory=dict)
-    """What the answer cost, by `USAGE_FIELDS`; ``cost`` is in US dollars or None."""
+    usage: Usage | None = None
+    """What the answer cost; None if unknown."""
     notes: tuple[str, ...] = ()
     made_with: MadeWith = field(default_factory=MadeWith)
     date: str = ""
@@ -126,7 +116,6 @@ class StudyAnswer:
     @classmethod
     def from_answer(cls, question: str, method: str, answer: Answer) -> Self:
         """Keep the parts of an answer that a study needs."""
-        usage = answer.usage
         return cls(
             question=question,
             method=method,
@@ -142,7 +131,7 @@ class StudyAnswer:
                 for e in answer.retrieval.evidence
             ),
             context=answer.retrieval.context,
-            usage={name: getattr(usage, name) for name in USAGE_FIELDS},
+            usage=answer.usage,
             notes=answer.notes,
         )
 

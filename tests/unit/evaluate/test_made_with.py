@@ -246,6 +246,6 @@ def test_without_a_model_a_second_instance_repeats_the_first(place, tmp_path):
 
 
 def test_a_study_folder_of_an_unknown_format_is_an_error(tmp_path):
-    (tmp_path / "study.json").write_text('{"polygraph_study": 3}')
-    with pytest.raises(BadInput, match=r"format 1\)"):
+    (tmp_path / "study.json").write_text('{"polygraph_study": 2}')
+    with pytest.raises(BadInput, match=r"format 3\)"):
         StudyFolder(tmp_path).settings()

@@ -21,6 +21,7 @@ from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
+from polygraph.records import Usage
 from polygraph.retrieve import METHODS
 from polygraph.testing import scripted_chat
 
@@ -330,16 +331,17 @@ def test_unknown_tokens_and_seconds_are_left_out():
     method = table.methods[0]
     asked = [Question(id=f"q{i}", question="?") for i in range(3)]
     used = [
-        {"prompt_tokens": 100, "completion_tokens": 20, "seconds": 2.0},
-        {"prompt_tokens": 300, "completion_tokens": 0},
+        Usage(prompt_tokens=100, completion_tokens=20, seconds=2.0),
+        Usage(prompt_tokens=300, seconds=4.0),
+        None,
     ]
     answers = [
         StudyAnswer(question=f"q{i}", method=method, text="a", refused=False, extractive=False, usage=u)
-        for i, u in enumerate([*used, {}])
+        for i, u in enumerate(used)
     ]
     found = {f.column: f for f in measure_table(table, asked, answers, [], models()) if f.method == method}
     assert (found["tokens"].ours.mean, found["tokens"].n) == (210.0, 2)
-    assert (found["seconds"].ours.mean, found["seconds"].n) == (2.0, 1)
+    assert (found["seconds"].ours.mean, found["seconds"].n) == (3.0, 2)
 
 
 def test_bertscore_is_never_zero_if_it_was_not_measured():

@@ -192,7 +192,7 @@ def test_what_is_loaded_for_the_first_question_does_not_count_as_time_of_its_ans
         study.generate_questions("sentences", n=2)
         answers = study.answer(["slow"])
     assert loaded == [None], "no language model is called for it"
-    assert max(a.usage["seconds"] for a in answers) < 1
+    assert max(a.usage.seconds for a in answers) < 1
 
 
 def test_a_truncated_line_is_written_again(folder, tmp_path):

@@ -30,21 +30,13 @@ from polygraph.evaluate.reports.study_report import StudyReport, html_report, js
 from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
+from polygraph.records import Usage
 from polygraph.tasks.evaluation.judge import ASPECTS
 
 MODELS = Models(
     chat=None, embedder=HashEmbedder(), name_embedder=HashEmbedder(), reranker=None, calls=Calls(None)
 )
 EVIL = '<script>alert("x")</script>'
-USAGE = {
-    "calls": 1,
-    "cached_calls": 0,
-    "prompt_tokens": 900,
-    "completion_tokens": 100,
-    "cached_tokens": 0,
-    "seconds": 0.5,
-    "cost": 0.001,
-}
 
 
 def questions(n):
@@ -57,7 +49,13 @@ def questions(n):
 
 
 def answer(q, method, text, factor=1, **more):
-    usage = {k: v * factor for k, v in USAGE.items()}
+    usage = Usage(
+        calls=factor,
+        prompt_tokens=900 * factor,
+        completion_tokens=100 * factor,
+        seconds=0.5 * factor,
+        cost=0.001 * factor,
+    )
     return StudyAnswer(
         question=q,
         method=method,

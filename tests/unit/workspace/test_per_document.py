@@ -168,7 +168,7 @@ def test_the_commands_need_no_index_beforehand(call, place, tmp_path):
     assert found["questions"]["asked"] == 6
     assert found["confusions"][0]["a"] == "bm25"
     (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "study.json").write_text('{"polygraph_study": 1}')
+    (tmp_path / "s" / "study.json").write_text('{"polygraph_study": 3}')
     (tmp_path / "s" / "questions.jsonl").write_bytes((place / "q.jsonl").read_bytes())
     ended = call("eval", "answers", *options, "-m", "bm25,naive", "--output", tmp_path / "s", "--json")
     assert ended.code == 0, ended.err

@@ -4,7 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,13 +12,13 @@ from polygraph.errors import BadInput, StorageFailed, quoted
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import AlignedPair
 from polygraph.evaluate.questions.file import Question, question_line, read_questions
-from polygraph.evaluate.records import USAGE_FIELDS, StudyAnswer, record_reader
-from polygraph.records import Json
+from polygraph.evaluate.records import StudyAnswer, record_reader
+from polygraph.records import Json, Usage
 from polygraph.store.atomic_files import write_file
 
 T = TypeVar("T")
 MANIFEST = "study.json"
-FORMAT = 1
+FORMAT = 3
 _MAX_LINE = 16_000_000
 """In characters."""
 
@@ -216,7 +216,8 @@ class StudyFolder:
     def add_answer(self, answer: StudyAnswer) -> None:
         """Append an answer and its usage."""
         identity = {"question": answer.question, "method": answer.method, "trial": answer.trial}
-        self.append("usage", [{**identity, "date": answer.date, **answer.usage}])
+        usage = asdict(answer.usage) if answer.usage is not None else {}
+        self.append("usage", [{**identity, "date": answer.date, **usage}])
         self.append("answers", [answer.as_json()])
 
     def answers(self, *, all_trials: bool = False) -> list[StudyAnswer]:
@@ -229,13 +230,10 @@ class StudyFolder:
             (str(row.get("question")), str(row.get("method")), row.get("trial", 0)): row
             for row in self.lines("usage")
         }
+        read_usage = record_reader(Usage)
         found = _latest(self._records("answers", StudyAnswer), lambda a: (*a.key, a.trial))
         return [
-            replace(
-                a,
-                usage={k: v for k, v in row.items() if k in USAGE_FIELDS},
-                date=str(row.get("date", "")),
-            )
+            replace(a, usage=read_usage(row) if "calls" in row else None, date=str(row.get("date", "")))
             for a in found
             if all_trials or a.trial == 0
             for row in [usage.get((*a.key, a.trial), {})]

@@ -70,8 +70,8 @@ class MadeWith:
             max_tokens=None if budget is None else int(budget),
             version=str(row["version"]),
             layers={str(layer): str(version) for layer, version in dict(row["layers"]).items()},
-            document=str(row.get("document", "")),
-            form=str(row.get("form", "")),
+            document=str(row["document"]),
+            form=str(row["form"]),
         )
 
 
@@ -89,6 +89,7 @@ class StudyAnswer:
     text: str
     refused: bool
     extractive: bool
+    made_with: MadeWith
     citations: tuple[Mapping[str, Json], ...] = ()
     evidence: tuple[Mapping[str, Json], ...] = ()
     """``kind``, ``id``, ``document``, ``score``, ``why`` of each piece."""
@@ -97,8 +98,6 @@ class StudyAnswer:
     usage: Mapping[str, Json] = field(default_factory=dict)
     """What the answer cost, by `USAGE_FIELDS`; ``cost`` is in US dollars or None."""
     notes: tuple[str, ...] = ()
-    made_with: MadeWith | None = None
-    """None if unknown, as in studies of earlier versions."""
     date: str = ""
     """Day of the answer (ISO 8601, UTC); empty if unknown. Kept with the usage, since it differs between equal runs."""
 
@@ -119,12 +118,17 @@ class StudyAnswer:
         return row
 
     @classmethod
-    def from_answer(cls, question: str, method: str, answer: Answer) -> Self:
+    def from_answer(
+        cls, question: str, method: str, answer: Answer, *, trial: int, made_with: MadeWith, date: str
+    ) -> Self:
         """Keep the parts of an answer that a study needs."""
         usage = answer.usage
         return cls(
             question=question,
             method=method,
+            trial=trial,
+            made_with=made_with,
+            date=date,
             text=answer.text,
             refused=answer.refused,
             extractive=answer.extractive,
@@ -224,7 +228,7 @@ class QuestionResult:
     key: str = ""
     """Hash of everything the result depends on; see `runs.provenance`."""
     rests_on: Mapping[str, str] = field(default_factory=dict)
-    """The same dependencies one by one; empty in files of earlier releases."""
+    """The same dependencies one by one."""
     ranks: GoldRanks = field(default_factory=GoldRanks)
     ranking: tuple[str, ...] = ()
     """The first chunk ids, for inspection."""
@@ -282,7 +286,7 @@ class QuestionResult:
             question=str(line["question"]),
             method=str(line["method"]),
             key=str(line["key"]),
-            rests_on={str(part): str(value) for part, value in dict(line.get("rests_on", {})).items()},
+            rests_on={str(part): str(value) for part, value in dict(line["rests_on"]).items()},
             ranks=GoldRanks(
                 documents=ranks["document"],
                 chunks=ranks["chunk"],
@@ -294,7 +298,7 @@ class QuestionResult:
             n_evidence=int(line["evidence"]),
             context_tokens=int(line["context_tokens"]),
             ms=float(line["ms"]),
-            cpu_ms=None if line.get("cpu_ms") is None else float(line["cpu_ms"]),
+            cpu_ms=None if line["cpu_ms"] is None else float(line["cpu_ms"]),
             usage=Usage(
                 calls=int(line["calls"]),
                 cached_calls=int(line["cached_calls"]),

@@ -66,26 +66,26 @@ class Judgement:
         """Read a line that `as_json` wrote.
 
         Raises:
-            ValueError: if a field is missing or of the wrong kind.
+            KeyError, ValueError: if a field is missing or of the wrong kind.
         """
-        methods, scores, reasons = row.get("methods"), row.get("scores"), row.get("reasons")
-        if not isinstance(methods, list) or not isinstance(scores, dict):
-            raise ValueError("a judgement needs `methods` and `scores`")
+        methods, scores, reasons = row["methods"], row["scores"], row["reasons"]
+        if not isinstance(methods, list) or not isinstance(scores, dict) or not isinstance(reasons, dict):
+            raise ValueError("a judgement needs `methods`, `scores` and `reasons`")
         read: dict[str, tuple[float, ...]] = {}
         for aspect, values in scores.items():
             if not isinstance(values, list) or len(values) != len(methods):
                 raise ValueError(f"the aspect {aspect!r} needs one score for each of {len(methods)} methods")
             read[aspect] = tuple(_number(value) for value in values)
         return cls(
-            protocol=str(row.get("protocol", "")),
-            question=str(row.get("question", "")),
+            protocol=str(row["protocol"]),
+            question=str(row["question"]),
             methods=tuple(str(m) for m in methods),
-            judge=str(row.get("judge", "")),
-            trial=int(_number(row.get("trial", 0))),
-            repeat=int(_number(row.get("repeat", 0))),
+            judge=str(row["judge"]),
+            trial=int(_number(row["trial"])),
+            repeat=int(_number(row["repeat"])),
             scores=read,
-            reasons={str(a): str(r) for a, r in reasons.items()} if isinstance(reasons, dict) else {},
-            problem=str(row.get("problem", "")),
+            reasons={str(a): str(r) for a, r in reasons.items()},
+            problem=str(row["problem"]),
         )
 
 

@@ -87,8 +87,6 @@ def stale_results(
     unused = [r for key, r in stored.items() if key not in keys]
     now = {(r.question, r.method): r.rests_on for r in current}
     pairs = [(r.rests_on, now[r.question, r.method]) for r in unused if (r.question, r.method) in now]
-    # Lines of an earlier release have no parts: all that is known is that the code differs.
-    pairs = [(old or {**new, "code": ""}, new) for old, new in pairs]
     changed = {part: sum(old.get(part) != new[part] for old, new in pairs) for part in PARTS}
     return len(unused), {part: n for part, n in changed.items() if n}
 

@@ -107,7 +107,7 @@ def require_answerer(
             for pair in pairs
             if answer.method in pair and (answer.question, answer.trial, *pair) not in aligned
         ]
-        if made is None or made.chat == chat.name or not waiting:
+        if made.chat == chat.name or not waiting:
             continue
         wrote = made.chat or "no model (they consist of sentences from the documents)"
         change = f"Set POLYGRAPH_CHAT_MODEL to {made.chat}, or use" if made.chat else "Use"
@@ -277,7 +277,7 @@ def _align_pair(
     n_items = {a.method: len(a.evidence) for a in answers}
     methods, texts = (answers[0].method, answers[1].method), _stripped(*answers)
     trial = answers[0].trial
-    temperatures = {a.method: a.made_with.temperature if a.made_with is not None else 0.0 for a in answers}
+    temperatures = {a.method: a.made_with.temperature for a in answers}
 
     def rewrite(method: str, target: int, attempt: int) -> str:
         with sampled(run_number(method, trial), temperatures[method]):

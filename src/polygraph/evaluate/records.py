@@ -49,21 +49,21 @@ def record_reader(kind: type[T]) -> Callable[[object], T]:
 class MadeWith:
     """Everything besides its question that an answer depends on."""
 
-    chat: str = ""
+    chat: str
     """Name of the model that wrote the answer; empty: sentences of the documents, without a model."""
-    embedder: str = ""
-    name_embedder: str = ""
-    reranker: str = ""
+    embedder: str
+    name_embedder: str
+    reranker: str
     """Empty without one."""
-    temperature: float = 0.0
+    temperature: float
     """Temperature of the answerer, where a method does not set its own."""
-    settings: str = ""
+    settings: str
     """Digest of the parameters and the code of the method, and of all prompts."""
-    max_tokens: int | None = None
+    max_tokens: int | None
     """Budget of the context; None: the method's own."""
-    version: str = ""
+    version: str
     """Version of Polygraph."""
-    layers: Mapping[str, str] = field(default_factory=dict)
+    layers: Mapping[str, str]
     """Version of each layer of the index that the method reads, and of those they rest on."""
     document: str = ""
     """Id of the document, if the index is that of one document."""
@@ -85,6 +85,7 @@ class StudyAnswer:
     text: str
     refused: bool
     extractive: bool
+    made_with: MadeWith
     citations: tuple[Mapping[str, Any], ...] = ()
     evidence: tuple[Mapping[str, Any], ...] = ()
     """``kind``, ``id``, ``document``, ``score``, ``why`` of each piece."""
@@ -93,7 +94,6 @@ class StudyAnswer:
     usage: Usage | None = None
     """What the answer cost; None if unknown."""
     notes: tuple[str, ...] = ()
-    made_with: MadeWith = field(default_factory=MadeWith)
     date: str = ""
     """Day of the answer (ISO 8601, UTC); empty if unknown. Kept with the usage, since it differs between equal runs."""
 
@@ -114,11 +114,16 @@ class StudyAnswer:
         return row
 
     @classmethod
-    def from_answer(cls, question: str, method: str, answer: Answer) -> Self:
+    def from_answer(
+        cls, question: str, method: str, answer: Answer, *, trial: int, made_with: MadeWith, date: str
+    ) -> Self:
         """Keep the parts of an answer that a study needs."""
         return cls(
             question=question,
             method=method,
+            trial=trial,
+            made_with=made_with,
+            date=date,
             text=answer.text,
             refused=answer.refused,
             extractive=answer.extractive,

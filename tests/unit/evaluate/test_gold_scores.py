@@ -11,6 +11,7 @@ from polygraph.evaluate.questions.file import Question, question_line, read_ques
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
+from tests.made_with import MADE_WITH
 
 N = 40
 
@@ -21,7 +22,9 @@ def models():
 
 
 def said(question, method, text, *, refused=False):
-    return StudyAnswer(question=question, method=method, text=text, refused=refused, extractive=True)
+    return StudyAnswer(
+        question=question, method=method, text=text, refused=refused, extractive=True, made_with=MADE_WITH
+    )
 
 
 def asked(i):

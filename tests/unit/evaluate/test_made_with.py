@@ -10,28 +10,18 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.judging.model_families import model_family
 from polygraph.evaluate.judging.pairwise import JudgingDesign
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import MadeWith
 from polygraph.evaluate.runs.answer_steps import AnswerOptions
 from polygraph.evaluate.runs.made_with import differences
-from polygraph.evaluate.runs.study_folder import StudyFolder
+from polygraph.evaluate.runs.study_folder import FORMAT, is_study, open_study
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
+from tests.made_with import MADE_WITH
 
 QUESTIONS = [Question(id=f"q{i}", question=f"Who kept the light in {1870 + i}?") for i in range(3)]
 ONCE = JudgingDesign(repeats=1, trials=1)
-MADE = MadeWith(
-    chat="gpt-4o",
-    embedder="e",
-    name_embedder="n",
-    reranker="",
-    temperature=0.0,
-    settings="s",
-    max_tokens=None,
-    version="1",
-    layers={"chunks": "c1", "lexical": "l1"},
-)
+MADE = replace(MADE_WITH, chat="gpt-4o")
 
 
 def models(chat):
@@ -137,6 +127,16 @@ def test_answers_that_were_merged_by_hand_are_neither_judged_nor_reported(place,
         ):
             with pytest.raises(BadInput, match=r"embedder: .*\(bm25\), another \(naive\)"):
                 step()
+
+
+def test_judgements_without_reasons_of_an_earlier_version_are_not_continued(place, tmp_path):
+    chat = scripted_chat()
+    with opened(place, chat) as index:
+        study = started(index, tmp_path / "s", ["bm25", "naive"])
+        old = {"temperature": 0.7, "repeats": 1, "align": False, "regenerate": False}
+        study.folder.fix_settings("judgements, unbiased", old)
+        with pytest.raises(BadInput, match="prompt_revision was not recorded, is 3"):
+            study.judge([chat], ONCE, align=False)
 
 
 def test_another_model_than_the_answerer_does_not_rewrite_answers(place, tmp_path):
@@ -245,7 +245,24 @@ def test_without_a_model_a_second_instance_repeats_the_first(place, tmp_path):
         assert all(texts[q.id, "bm25"] == texts[q.id, "bm25#2"] for q in QUESTIONS)
 
 
-def test_a_study_folder_of_an_unknown_format_is_an_error(tmp_path):
-    (tmp_path / "study.json").write_text('{"polygraph_study": 2}')
-    with pytest.raises(BadInput, match=r"format 3\)"):
-        StudyFolder(tmp_path).settings()
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (
+            {"polygraph_study": FORMAT - 1},
+            f"has format {FORMAT - 1}, and this .* reads format {FORMAT}. Start another",
+        ),
+        (
+            {"polygraph_study": FORMAT + 1},
+            f"has format {FORMAT + 1}, and this .* reads format {FORMAT}. Upgrade",
+        ),
+        ({"polygraph_study": "x" * 99}, r"has format x{20}, and this .* Start another"),
+        ({}, "does not belong to a study"),
+        ([], "does not belong to a study"),
+    ],
+)
+def test_a_study_of_another_format_is_refused_with_what_to_do(tmp_path, settings, problem):
+    (tmp_path / "study.json").write_text(json.dumps(settings))
+    with pytest.raises(BadInput, match=problem):
+        open_study(tmp_path)
+    assert not is_study(tmp_path)

@@ -15,7 +15,7 @@ from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
 from polygraph.evaluate.metrics.oracle import Confusion, confusions
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import MadeWith, StudyAnswer
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.charts import (
     cost_scatter,
     heat_map,
@@ -32,6 +32,7 @@ from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Usage
 from polygraph.tasks.evaluation.judge import ASPECTS
+from tests.made_with import MADE_WITH
 
 MODELS = Models(
     chat=None, embedder=HashEmbedder(), name_embedder=HashEmbedder(), reranker=None, calls=Calls(None)
@@ -62,6 +63,7 @@ def answer(q, method, text, factor=1, **more):
         text=text,
         refused=False,
         extractive=False,
+        made_with=more.pop("made_with", MADE_WITH),
         usage=usage,
         evidence=({"kind": "chunk", "id": EVIL, "document": "d", "score": 1.0, "why": EVIL},),
         **more,
@@ -108,6 +110,7 @@ def material(n=40, gap=1.0):
         gold=score_answers(asked, answers, MODELS),
         confusions=confusions(right),
         further_conclusions=(oracle_sentence(right),),
+        provenance=study_provenance(answers, judgements),
     )
 
 
@@ -267,6 +270,7 @@ def test_long_answers_are_truncated_with_a_count():
     made = StudyReport(
         title="Long", settings={}, questions=tuple(asked), answers=tuple(said), judgements=(),
         findings=summarise_study(asked, said, [], []), protocol="unbiased", gold=None,
+        provenance=study_provenance(said, []),
     )  # fmt: skip
     page = html_report(made)
     assert 3_000_000 < len(page.encode()) < 5_000_000
@@ -337,14 +341,11 @@ class Balanced(HTMLParser):
 
 # --- what a study was made with -------------------------------------------------------------------------
 
-MADE = MadeWith(
+MADE = replace(
+    MADE_WITH,
     chat="openai/gpt-4o-mini",
     embedder="bge",
-    name_embedder="words",
-    reranker="",
     temperature=0.7,
-    settings="s",
-    max_tokens=None,
     version="9.9",
     layers={"chunks": "c1", "graph": "g1"},
 )

@@ -33,7 +33,7 @@ class StudyProvenance:
     budgets: tuple[str, ...]
     """Tokens of the context; empty: those of each method."""
     index: str
-    """Digest of the versions of all layers that the methods read."""
+    """Digest of the versions of all layers that the methods read; empty if they read none."""
     layers: tuple[str, ...]
     """Names of these layers."""
     n_indexes: int
@@ -67,7 +67,7 @@ def study_provenance(
         rerankers=_distinct(m.reranker for m in made),
         temperatures=tuple(sorted({m.temperature for m in made})),
         budgets=_distinct("" if m.max_tokens is None else str(m.max_tokens) for m in made),
-        index=digest(*parts)[:_DIGITS],
+        index=digest(*parts)[:_DIGITS] if parts else "",
         layers=_distinct(layer for _, layer in layers),
         n_indexes=len({document for document, _ in layers}),
         versions=_distinct(m.version for m in made),
@@ -90,7 +90,10 @@ def provenance_table(found: StudyProvenance) -> tuple[tuple[str, str], list[tupl
         ("embedder of names", ", ".join(found.name_embedders)),
         ("reranker", ", ".join(name or "none" for name in found.rerankers)),
         ("token budget", ", ".join(n or "that of each method" for n in found.budgets)),
-        ("index", f"version {found.index} (layers: {', '.join(found.layers)}){several}"),
+        (
+            "index",
+            f"version {found.index} (layers: {', '.join(found.layers)}){several}" if found.index else "none",
+        ),
         ("Polygraph", ", ".join(found.versions)),
         ("date of answers", " to ".join(found.answered) or unknown),
         ("date of judgements", " to ".join(found.judged) or ("none" if not found.judges else unknown)),

@@ -246,11 +246,8 @@ class _Answerer:
             # A method of the user's own, or a defect of ours: no reason to lose the answers of the others.
             self._failed.setdefault(method, (question.id, error))
             return None
-        answer = replace(
-            StudyAnswer.from_answer(question.id, method, found),
-            trial=trial,
-            made_with=self._describe(method),
-            date=today(),
+        answer = StudyAnswer.from_answer(
+            question.id, method, found, trial=trial, made_with=self._describe(method), date=today()
         )
         changed = differences([(method, self._planned[method]), (method, answer.made_with)])
         if changed:

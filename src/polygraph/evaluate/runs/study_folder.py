@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from polygraph.errors import BadInput, StorageFailed, quoted
+from polygraph.errors import BadInput, StorageFailed, other_format, quoted
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import AlignedPair
 from polygraph.evaluate.questions.file import Question, question_line, read_questions
@@ -19,6 +19,7 @@ from polygraph.store.atomic_files import write_file
 T = TypeVar("T")
 MANIFEST = "study.json"
 FORMAT = 3
+"""Raised with every change of what is written: no other is read."""
 _MAX_LINE = 16_000_000
 """In characters."""
 
@@ -34,7 +35,7 @@ class StudyFolder:
         path: of the folder; created if it does not exist.
 
     Raises:
-        BadInput: if the folder contains anything else.
+        BadInput: if the folder contains anything else, or a study of another format.
         StorageFailed: if the folder cannot be created.
     """
 
@@ -47,6 +48,7 @@ class StudyFolder:
             raise BadInput(
                 f"the folder {path} contains something that is not a study. Name another one with --output"
             )
+        self.settings()  # which must be readable
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -60,7 +62,7 @@ class StudyFolder:
         """Return the settings of the steps so far; empty before the first.
 
         Raises:
-            BadInput: if their file is damaged, or of a version of the format that cannot be read.
+            BadInput: if their file is damaged or of another format.
         """
         path = self.path / MANIFEST
         if not path.is_file():
@@ -69,11 +71,11 @@ class StudyFolder:
             found = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise BadInput(f"{path} is not JSON: {error}. Restore it or start another study") from error
-        if not isinstance(found, dict) or found.get("polygraph_study") != FORMAT:
-            raise BadInput(
-                f"{path} does not belong to a study that this version reads (format {FORMAT}). Start another with "
-                "--output"
-            )
+        if not isinstance(found, dict) or "polygraph_study" not in found:
+            raise BadInput(f"{path} does not belong to a study. Start another with --output")
+        if found["polygraph_study"] != FORMAT:
+            fix = "Start another with --output"
+            raise BadInput(other_format(f"the study at {self.path}", found["polygraph_study"], FORMAT, fix))
         return found
 
     def fix_settings(self, step: str, values: Mapping[str, Json]) -> None:
@@ -284,11 +286,22 @@ class StudyFolder:
                 ) from error
 
 
+def is_study(path: Path) -> bool:
+    """Tell whether a folder holds a study of the format that is read."""
+    if not (path / MANIFEST).is_file():
+        return False
+    try:
+        StudyFolder(path)
+    except BadInput:
+        return False
+    return True
+
+
 def open_study(path: Path) -> StudyFolder:
     """Open an existing study.
 
     Raises:
-        BadInput: if there is none, or the folder contains something else.
+        BadInput: if there is none, it has another format, or the folder contains something else.
     """
     if not (path / MANIFEST).is_file():
         raise BadInput(

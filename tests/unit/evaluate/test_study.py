@@ -345,12 +345,11 @@ def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_componen
 
     ring = Graph.from_edges(60, range(60), [(i + 1) % 60 for i in range(60)], [1.0] * 60)
     walk = random_walk(ring, np.random.default_rng(0), hops=10)
-    assert walk.hops == 10
-    assert len(set(walk.entities)) == 11
+    assert len(walk) == len(set(walk)) == 11
     small = Graph.from_edges(6, [0, 1, 3], [1, 2, 4], [1.0, 1.0, 1.0])
     walk = random_walk(small, np.random.default_rng(0), hops=50)
-    assert sorted(walk.entities) == [0, 1, 2]
-    assert random_walk(Graph.from_edges(3, [], [], []), np.random.default_rng(0)) is None
+    assert sorted(walk) == [0, 1, 2]
+    assert random_walk(Graph.from_edges(3, [], [], []), np.random.default_rng(0)) == ()
 
 
 @pytest.mark.parametrize(

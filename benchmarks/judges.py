@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from simulated_judges import JudgeBias, SimulatedStudy, simulate_study
 
 from polygraph.evaluate.judging.pairwise import JudgingDesign
-from polygraph.evaluate.judging.simulated_judges import JudgeBias, SimulatedStudy, simulate_study
 
 CASES = {
     "a method against itself": SimulatedStudy(),

@@ -23,8 +23,9 @@ from polygraph.evaluate.judging.length_alignment import AlignedPair, count_words
 from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
 from polygraph.evaluate.metrics.oracle import confusions
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.records import MadeWith, StudyAnswer
 from polygraph.evaluate.reports.study_conclusions import oracle_sentence
+from polygraph.evaluate.reports.study_provenance import study_provenance
 from polygraph.evaluate.reports.study_report import (
     StudyReport,
     embed_answers,
@@ -33,8 +34,10 @@ from polygraph.evaluate.reports.study_report import (
     markdown_report,
 )
 from polygraph.evaluate.reports.summarise_study import summarise_study
+from polygraph.evaluate.runs.study_folder import FORMAT
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
+from polygraph.records import Usage
 from polygraph.tasks.evaluation.judge import ASPECTS
 from polygraph.text.sentences import sentence_spans
 
@@ -47,6 +50,17 @@ METHODS = {
     "rag-vs-graphrag-integrated-community": (2.8, 48_000, 380),
 }
 """True quality in points, tokens per question, words of an answer."""
+MADE_WITH = MadeWith(
+    chat="gpt-4o-mini-2024-07-18",
+    embedder="bge-small",
+    name_embedder="potion",
+    reranker="",
+    temperature=0.0,
+    settings="",
+    max_tokens=None,
+    version="0.1.0",
+    layers={},
+)
 MOST_BYTES = 5_000_000
 MOST_SECONDS = 2.0
 
@@ -91,6 +105,7 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport
             text=make_answer(rng, bank, words),
             refused=rng.random() < 0.02,
             extractive=False,
+            made_with=MADE_WITH,
             evidence=tuple(
                 {
                     "kind": rng.choice(("chunk", "entity", "relation", "report")),
@@ -102,15 +117,13 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport
                 for _ in range(20)
             ),
             context="",
-            usage={
-                "calls": 1,
-                "cached_calls": 0,
-                "prompt_tokens": int(rng.gauss(tokens, tokens / 8)),
-                "completion_tokens": 2 * words,
-                "cached_tokens": 0,
-                "seconds": abs(rng.gauss(tokens / 15_000 + 2, 1)),
-                "cost": tokens * 1.5e-7,
-            },
+            usage=Usage(
+                calls=1,
+                prompt_tokens=int(rng.gauss(tokens, tokens / 8)),
+                completion_tokens=2 * words,
+                seconds=abs(rng.gauss(tokens / 15_000 + 2, 1)),
+                cost=tokens * 1.5e-7,
+            ),
         )
         for q in questions
         for method, (_, tokens, words) in METHODS.items()
@@ -159,7 +172,7 @@ def summarise(
     return StudyReport(
         title="Which method to trust",
         settings={
-            "polygraph_study": 1,
+            "polygraph_study": FORMAT,
             "questions": {"kind": "grounded", "n": 50, "seed": 0, "generator": "gpt-4o-mini-2024-07-18"},
             "judgements, unbiased": {
                 "align": True,
@@ -175,6 +188,7 @@ def summarise(
         findings=summarise_study(questions, answers, aligned, judgements),
         protocol="unbiased",
         gold=score_answers(questions, answers, models),
+        provenance=study_provenance(answers, judgements),
         confusions=confusions(correct),
         further_conclusions=(oracle_sentence(correct),),
     )

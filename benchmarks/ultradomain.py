@@ -21,11 +21,23 @@ import numpy as np
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import count_words
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.records import MadeWith, StudyAnswer
 from polygraph.evaluate.reports.findings import Findings
 from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.evaluate.statistics.agreement import cohen_kappa
 
+UNKNOWN = MadeWith(
+    chat="",
+    embedder="",
+    name_embedder="",
+    reranker="",
+    temperature=0.0,
+    settings="",
+    max_tokens=None,
+    version="",
+    layers={},
+)
+"""The recorded answers do not say what they were made with."""
 COMPARISONS = {
     "hi_fastgraphrag": ("hi", "fastGraphrag"),
     "hi_kag": ("hi", "kag"),
@@ -101,7 +113,12 @@ def answers(folder: Path) -> list[StudyAnswer]:
         rows = [json.loads(line) for line in file]
     return [
         StudyAnswer(
-            question=r["question"], method=r["system"], text=r["answer"], refused=False, extractive=False
+            question=r["question"],
+            method=r["system"],
+            text=r["answer"],
+            refused=False,
+            extractive=False,
+            made_with=UNKNOWN,
         )
         for r in rows
     ]

@@ -48,6 +48,25 @@ def quoted(argument: object) -> str:
     return f'"{text}"' if re.search(r"[\s&()';,=]", text) else text
 
 
+def other_format(what: str, found: object, known: int, fix: str) -> str:
+    """Return the message about something whose format is not the one that this version reads.
+
+    Args:
+        what: has the format.
+        found: its format, unchecked.
+        known: the format that is read.
+        fix: what to do if `found` is not a higher number, after which an upgrade helps.
+
+    >>> other_format("the study", 1, 3, "Start another with --output")
+    'the study has format 1, and this version of Polygraph reads format 3. Start another with --output'
+    >>> other_format("the study", 4, 3, "Start another with --output")
+    'the study has format 4, and this version of Polygraph reads format 3. Upgrade with: pip install -U polygraph-rag'
+    """
+    if isinstance(found, int) and found > known:
+        fix = "Upgrade with: pip install -U polygraph-rag"
+    return f"{what} has format {str(found)[:20]}, and this version of Polygraph reads format {known}. {fix}"
+
+
 class PolygraphError(Exception):
     """Base class of all errors that Polygraph raises on purpose."""
 

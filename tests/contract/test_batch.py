@@ -4,7 +4,6 @@ import contextlib
 import importlib.util
 import json
 import random
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -635,19 +634,6 @@ def test_forgetting_leaves_nothing_of_what_a_service_quoted(tmp_path):
         assert calls.keep_only({written(tmp_path)[0]["custom_id"]}, set())
         assert [f.failed for f in calls.waiting()] == [1]
     assert all(b"Zyxomant" not in path.read_bytes() for path in tmp_path.glob("calls.sqlite*"))
-
-
-def test_a_store_of_the_former_format_is_brought_up(tmp_path):
-    with opened(tmp_path) as calls:
-        waits(calls)
-    db = sqlite3.connect(tmp_path / "calls.sqlite")
-    for table in ("batch", "batch_line", "batch_refusal"):
-        db.execute(f"DROP TABLE {table}")
-    db.execute("PRAGMA user_version = 1")
-    db.close()
-    with opened(tmp_path) as calls:
-        assert calls.waiting() == []
-        assert waits(calls).written == 1
 
 
 def test_the_name_of_a_file_is_never_used_again(tmp_path):

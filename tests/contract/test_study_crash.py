@@ -16,9 +16,11 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.study_report import html_report
 from polygraph.models.providers.scripted_server import ScriptedServer
+from polygraph.records import Usage
 from polygraph.tasks.evaluation.judge import ASPECTS
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
+from tests.made_with import MADE_WITH
 
 CONCURRENCY = 4
 FILES = ("questions", "answers", "aligned", "judgements")
@@ -158,8 +160,9 @@ def study_of(index, folder, texts, *, refused=(), n=12):
                     text=text if isinstance(text, str) else text(i),
                     refused=(method, i) in refused,
                     extractive=False,
+                    made_with=replace(MADE_WITH, chat="scripted"),
                     context="[1] Mara Quill kept the Skerry Light.",
-                    usage={"calls": 1, "prompt_tokens": 100, "completion_tokens": 20, "cost": 0.001},
+                    usage=Usage(calls=1, prompt_tokens=100, completion_tokens=20, cost=0.001),
                 )
             )
     return study

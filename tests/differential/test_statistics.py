@@ -7,17 +7,6 @@ from polygraph.evaluate.statistics.intervals import paired_means, share_interval
 from polygraph.evaluate.statistics.multiple_testing import holm
 from polygraph.evaluate.statistics.randomisation import randomisation_test
 from polygraph.evaluate.statistics.score_interval import score, score_interval
-from polygraph.evaluate.statistics.student import t_quantile, t_two_sided
-
-
-@pytest.mark.slow
-def test_students_distribution_is_that_of_scipy(stats):
-    rng = np.random.default_rng(0)
-    for degrees in (*range(1, 12), *rng.integers(12, 4999, size=40)):
-        for t in rng.uniform(0, 12, size=5):
-            assert t_two_sided(float(t), int(degrees)) == pytest.approx(2 * stats.t.sf(t, degrees), abs=1e-12)
-        for alpha in (0.2, 0.05, 0.05 / 45):
-            assert t_quantile(alpha, int(degrees)) == pytest.approx(stats.t.isf(alpha / 2, degrees), rel=1e-8)
 
 
 def test_the_interval_of_a_share_is_that_of_wilson_or_of_clopper_and_pearson(proportion):

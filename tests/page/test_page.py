@@ -143,8 +143,8 @@ def test_nothing_moves_while_a_slow_server_answers(open_page, width):
 @pytest.mark.parametrize("width", [390, 768, 961])
 def test_the_bar_has_room_for_a_long_name_and_for_jobs(open_page, width):
     page = open_page(width=width)
-    job = {"id": "j", "kind": "index", "index": "town", "about": [], "state": "done", "stage": None, "done": 1,
-           "total": 1, "seconds": 1, "cost": None, "cost_left": None, "message": None, "created": 0,
+    job = {"id": "j", "kind": "index", "index": "town", "about": [], "state": "done", "stage": "", "doing": "",
+           "done": 1, "total": 1, "seconds": 1, "cost": None, "cost_left": None, "message": None, "created": 0,
            "report": None}  # fmt: skip
     page.route("**/api/v1/jobs", lambda route: route.fulfill(json={"jobs": [job] * 100}))
 

@@ -9,6 +9,7 @@ import pytest
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.runs.study_folder import StudyFolder
+from tests.made_with import MADE_WITH
 from tests.server.conftest import READ, WRITE, build, serving
 from tests.server.test_jobs import FAST, finished
 
@@ -22,7 +23,11 @@ def mapped(tmp_path_factory):
     study.write_questions([Question(id="q1", question="Who built the Skerry Light?")])
     study.fix_settings("answers", {})
     for method, text in [("bm25", "Mara Quill."), ("naive", "Old Tobin."), ("hybrid", "<script>x</script>")]:
-        study.add_answer(StudyAnswer(question="q1", method=method, text=text, refused=False, extractive=True))
+        study.add_answer(
+            StudyAnswer(
+                question="q1", method=method, text=text, refused=False, extractive=True, made_with=MADE_WITH
+            )
+        )
     (folder / "studies" / "first" / "report.html").write_text("<!doctype html><h1>Report</h1>")
     conclusions = {"title": "First", "findings": {"conclusions": ["Take bm25."]}}
     (folder / "studies" / "first" / "report.json").write_text(json.dumps(conclusions))

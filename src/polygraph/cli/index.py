@@ -23,7 +23,6 @@ from polygraph.cli.options import (
     WaitOption,
     WorkTokensOption,
     caps,
-    extractor_of,
     split_names,
 )
 from polygraph.errors import quoted
@@ -73,7 +72,6 @@ def index(
     """Index documents. Run it again to update what has changed; nothing is repeated."""
     from polygraph.ingest import find_files, select
 
-    chosen = extractor_of(extractor)
     if paths:
         # A missing path is reported before the folder of the index is created.
         find_files(paths, select(include or [], exclude or []))
@@ -90,7 +88,7 @@ def index(
         opened.add,
         *(paths or []),
         methods=methods,
-        extractor=chosen,
+        extractor=extractor,
         include=include or [],
         exclude=exclude or [],
         wait_s=wait,
@@ -142,7 +140,6 @@ def estimate(
     from polygraph.ingest import find_files, select
     from polygraph.workspace.json_views import estimate_json
 
-    chosen = extractor_of(extractor)
     if paths:
         find_files(paths, select(include or [], exclude or []))
     flags = {**caps(max_cost, max_tokens, None, offline), "profile": profile}
@@ -151,7 +148,7 @@ def estimate(
         found = opened.estimate(
             *(paths or []),
             methods=methods,
-            extractor=chosen,
+            extractor=extractor,
             include=include or [],
             exclude=exclude or [],
             pilot=pilot,
@@ -160,7 +157,7 @@ def estimate(
     if as_json:
         show.as_json(estimate_json(found))
     else:
-        options = [("--for", for_methods), ("--extractor", chosen), ("--profile", profile)]
+        options = [("--for", for_methods), ("--extractor", extractor), ("--profile", profile)]
         options += [("--include", each) for each in include or []]
         options += [("--exclude", each) for each in exclude or []]
         same = [part for name, value in options if value for part in (name, value)]

@@ -115,7 +115,7 @@ ProfileOption = Annotated[
     ),
 ]
 ExtractorOption = Annotated[
-    Optional[str],
+    Optional[Literal["nlp", "fast", "llm"]],
     typer.Option(
         "--extractor",
         metavar="nlp|fast|llm",
@@ -183,15 +183,6 @@ def methods_of(text: str) -> list[str]:
     for name in names:
         method(name)
     return names
-
-
-def extractor_of(name: str | None) -> Literal["nlp", "fast", "llm"] | None:
-    """Return the checked value of --extractor."""
-    extractors: dict[str | None, Literal["nlp", "fast", "llm"] | None]
-    extractors = {None: None, "nlp": "nlp", "fast": "fast", "llm": "llm"}
-    if name not in extractors:
-        raise BadInput(f"--extractor {name!r} is not one of: nlp, fast, llm")
-    return extractors[name]
 
 
 def metadata_of(pairs: list[str] | None) -> dict[str, str] | None:

@@ -7,26 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from polygraph.cli.render.answer import err
+from polygraph.indexing.progress import stage_name
 from polygraph.records import Usage
-
-NAMES = {
-    "documents": "reading",
-    "chunk_vectors": "embedding passages",
-    "extraction": "extracting names and relations",
-    "resolution": "resolving names",
-    "suggest_same": "reading lists of names",
-    "same": "asking about names",
-    "descriptions": "writing descriptions",
-    "entity_vectors": "embedding entities",
-    "name_vectors": "embedding names",
-    "description_vectors": "embedding descriptions",
-    "relation_vectors": "embedding relations",
-    "fact_vectors": "embedding facts",
-    "predicate_vectors": "embedding predicates",
-    "reports": "writing reports",
-    "report_vectors": "embedding reports",
-}
-
 
 EVERY_S = 10.0
 """Seconds between lines, without a terminal."""
@@ -96,7 +78,7 @@ class Bars:
         if self._bars is None:
             return
         if stage not in self._tasks:
-            self._tasks[stage] = self._bars.add_task(NAMES.get(stage, stage), total=total, money="")
+            self._tasks[stage] = self._bars.add_task(stage_name(stage), total=total, money="")
         self._bars.update(self._tasks[stage], completed=done, total=total, money=self._money(done, total))
 
     def repeat_if_silent(self) -> None:
@@ -111,7 +93,7 @@ class Bars:
 
     def _print(self, stage: str, count: str, more: str) -> None:
         self._printed = self._clock()
-        err.print("; ".join(part for part in (f"{NAMES.get(stage, stage)}: {count}", more) if part))
+        err.print("; ".join(part for part in (f"{stage_name(stage)}: {count}", more) if part))
 
     def _money(self, done: int, total: int) -> str:
         usage = self._spent() if self._spent is not None else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from polygraph.errors import MissingExtra
 
-EVAL_PACKAGES = ("matplotlib", "rouge_score", "sacrebleu", "scipy", "statsmodels")
+EVAL_PACKAGES = ("matplotlib", "rouge_score", "sacrebleu", "statsmodels")
 
 
 def require_eval_extra() -> None:

@@ -1,30 +1,48 @@
 """Records that the stages of the evaluation share: answers, and results of single questions."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
-from polygraph.records import Answer, Json, Usage
+from pydantic import TypeAdapter, ValidationError
+
+from polygraph.records import Answer, Usage, digest
 from polygraph.tasks.parsing.citations import CITATION
+from polygraph.text.prose import advice
 
-USAGE_FIELDS = (
-    "calls",
-    "cached_calls",
-    "prompt_tokens",
-    "completion_tokens",
-    "cached_tokens",
-    "seconds",
-    "cost",
-)
-"""Fields of `Usage` that a study keeps for each answer."""
+T = TypeVar("T")
+Unit: TypeAlias = Literal["document", "chunk", "answer", "fact"]
+"""A kind of gold."""
+
 INSTANCE_MARK = "#"
 """Separates the name of a method from the number of an instance of it: ``hybrid#2``."""
 TUNED_MARK = "+tuned"
 """Ends the name of a method whose answers a tuned reader wrote: ``graft:paper+tuned``."""
 _CITATION = re.compile(rf"(?<!\s)\s*+{CITATION}")
 _NUMBER = re.compile(r"\d+")
+
+
+def record_reader(kind: type[T]) -> Callable[[object], T]:
+    """Return a function that reads lines of a JSON Lines file, parsed, as records; it ignores unknown fields.
+
+    It raises a ValueError that names the first field that is missing or of the wrong kind.
+
+    Args:
+        kind: a dataclass.
+    """
+    adapter = TypeAdapter(kind)
+
+    def read(line: object) -> T:
+        try:
+            return adapter.validate_python(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise ValueError(f"{place}: {advice(first)}" if place else advice(first)) from error
+
+    return read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,28 +70,6 @@ class MadeWith:
     form: str = ""
     """Form of the answers; empty: the method's own."""
 
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Self:
-        """Read the record of a line of ``answers.jsonl``.
-
-        Raises:
-            KeyError, TypeError, ValueError: if the record is anything else.
-        """
-        budget = row["max_tokens"]
-        return cls(
-            chat=str(row["chat"]),
-            embedder=str(row["embedder"]),
-            name_embedder=str(row["name_embedder"]),
-            reranker=str(row["reranker"]),
-            temperature=float(row["temperature"]),
-            settings=str(row["settings"]),
-            max_tokens=None if budget is None else int(budget),
-            version=str(row["version"]),
-            layers={str(layer): str(version) for layer, version in dict(row["layers"]).items()},
-            document=str(row.get("document", "")),
-            form=str(row.get("form", "")),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyAnswer:
@@ -89,16 +85,15 @@ class StudyAnswer:
     text: str
     refused: bool
     extractive: bool
-    citations: tuple[Mapping[str, Json], ...] = ()
-    evidence: tuple[Mapping[str, Json], ...] = ()
+    made_with: MadeWith
+    citations: tuple[Mapping[str, Any], ...] = ()
+    evidence: tuple[Mapping[str, Any], ...] = ()
     """``kind``, ``id``, ``document``, ``score``, ``why`` of each piece."""
     context: str = ""
     """The context the answer was written from; length alignment rewrites the answer from it."""
-    usage: Mapping[str, Json] = field(default_factory=dict)
-    """What the answer cost, by `USAGE_FIELDS`; ``cost`` is in US dollars or None."""
+    usage: Usage | None = None
+    """What the answer cost; None if unknown."""
     notes: tuple[str, ...] = ()
-    made_with: MadeWith | None = None
-    """None if unknown, as in studies of earlier versions."""
     date: str = ""
     """Day of the answer (ISO 8601, UTC); empty if unknown. Kept with the usage, since it differs between equal runs."""
 
@@ -119,12 +114,16 @@ class StudyAnswer:
         return row
 
     @classmethod
-    def from_answer(cls, question: str, method: str, answer: Answer) -> Self:
+    def from_answer(
+        cls, question: str, method: str, answer: Answer, *, trial: int, made_with: MadeWith, date: str
+    ) -> Self:
         """Keep the parts of an answer that a study needs."""
-        usage = answer.usage
         return cls(
             question=question,
             method=method,
+            trial=trial,
+            made_with=made_with,
+            date=date,
             text=answer.text,
             refused=answer.refused,
             extractive=answer.extractive,
@@ -137,7 +136,7 @@ class StudyAnswer:
                 for e in answer.retrieval.evidence
             ),
             context=answer.retrieval.context,
-            usage={name: getattr(usage, name) for name in USAGE_FIELDS},
+            usage=answer.usage,
             notes=answer.notes,
         )
 
@@ -203,15 +202,26 @@ def without_citations(text: str, n_items: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoldRanks:
-    """Rank of each gold item in a ranking, counted from 1; None if not found. Empty without gold of that kind."""
+class Provenance:
+    """Digests of everything that the result of one question and method depends on."""
 
-    documents: tuple[int | None, ...] = ()
-    """Ranks among documents, each placed by its first chunk."""
-    chunks: tuple[int | None, ...] = ()
-    answer: tuple[int | None, ...] = ()
-    """One rank: that of the first chunk that contains an answer."""
-    facts: tuple[int | None, ...] = ()
+    question: str
+    """Text and gold of the question."""
+    method: str
+    """Name and parameters of the method."""
+    index: str
+    """Versions of the layers that the method reads, which depend on documents, settings and embedders."""
+    models: str
+    """Chat model and reranker."""
+    options: str
+    """Filter, token budget, depth."""
+    code: str
+    """Code of Polygraph, and of the method if it is the user's own."""
+
+    @property
+    def key(self) -> str:
+        """Digest of all parts."""
+        return digest(*asdict(self).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,11 +231,9 @@ class QuestionResult:
     question: str
     """Id of the question."""
     method: str
-    key: str = ""
-    """Hash of everything the result depends on; see `runs.provenance`."""
-    rests_on: Mapping[str, str] = field(default_factory=dict)
-    """The same dependencies one by one; empty in files of earlier releases."""
-    ranks: GoldRanks = field(default_factory=GoldRanks)
+    rests_on: Provenance
+    ranks: Mapping[Unit, tuple[int | None, ...]] = field(default_factory=dict)
+    """Rank of each gold item, counted from 1, by kind; None if not found. A kind without gold is missing."""
     ranking: tuple[str, ...] = ()
     """The first chunk ids, for inspection."""
     n_ranked: int = 0
@@ -241,71 +249,3 @@ class QuestionResult:
     empty_because: str = ""
     error: str = ""
     """Why the question could not be measured."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return a line of the results file."""
-        return {
-            "question": self.question,
-            "method": self.method,
-            "ranks": {
-                "document": list(self.ranks.documents),
-                "chunk": list(self.ranks.chunks),
-                "answer": list(self.ranks.answer),
-                "fact": list(self.ranks.facts),
-            },
-            "ranking": list(self.ranking),
-            "ranked": self.n_ranked,
-            "evidence": self.n_evidence,
-            "context_tokens": self.context_tokens,
-            "ms": self.ms,
-            "cpu_ms": self.cpu_ms,
-            "calls": self.usage.calls,
-            "cached_calls": self.usage.cached_calls,
-            "prompt_tokens": self.usage.prompt_tokens,
-            "completion_tokens": self.usage.completion_tokens,
-            "cost": self.usage.cost,
-            "empty_because": self.empty_because,
-            "error": self.error,
-            "rests_on": dict(self.rests_on),
-            "key": self.key,
-        }
-
-    @classmethod
-    def from_dict(cls, line: Mapping[str, Any]) -> Self:
-        """Read a line that `as_dict` wrote.
-
-        Raises:
-            KeyError, TypeError, ValueError: if the line is anything else.
-        """
-        ranks = {unit: tuple(_rank(r) for r in line["ranks"][unit]) for unit in line["ranks"]}
-        return cls(
-            question=str(line["question"]),
-            method=str(line["method"]),
-            key=str(line["key"]),
-            rests_on={str(part): str(value) for part, value in dict(line.get("rests_on", {})).items()},
-            ranks=GoldRanks(
-                documents=ranks["document"],
-                chunks=ranks["chunk"],
-                answer=ranks["answer"],
-                facts=ranks["fact"],
-            ),
-            ranking=tuple(map(str, line["ranking"])),
-            n_ranked=int(line["ranked"]),
-            n_evidence=int(line["evidence"]),
-            context_tokens=int(line["context_tokens"]),
-            ms=float(line["ms"]),
-            cpu_ms=None if line.get("cpu_ms") is None else float(line["cpu_ms"]),
-            usage=Usage(
-                calls=int(line["calls"]),
-                cached_calls=int(line["cached_calls"]),
-                prompt_tokens=int(line["prompt_tokens"]),
-                completion_tokens=int(line["completion_tokens"]),
-                cost=None if line["cost"] is None else float(line["cost"]),
-            ),
-            empty_because=str(line["empty_because"]),
-            error=str(line["error"]),
-        )
-
-
-def _rank(value: Any) -> int | None:
-    return None if value is None else int(value)

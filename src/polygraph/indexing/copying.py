@@ -23,7 +23,6 @@ from polygraph.indexing.estimate.reconcile import FILE_NAME as ESTIMATE
 from polygraph.indexing.progress import Progress, no_progress
 from polygraph.models.call_store import CALLS_FILE, CallStore, calls_exist, open_call_store
 from polygraph.models.call_store.postgresql_calls import PostgresqlCalls
-from polygraph.models.call_store.sqlite_calls import is_current
 from polygraph.store.atomic_files import damage, sync, write_folder
 from polygraph.store.connection import FILE_NAME, connect_to_read, explain_storage
 from polygraph.store.database import SqliteStore
@@ -271,8 +270,7 @@ def _calls_to_read(folder: Path) -> Iterator[CallStore]:
         if not calls_exist(place):
             yield stack.enter_context(closing(open_call_store(None)))
             return
-        if isinstance(place, Path) and not (os.access(folder, os.W_OK) and is_current(place)):
-            # Opened where they are, they would be brought to the format of this version.
+        if isinstance(place, Path) and not os.access(folder, os.W_OK):
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="polygraph-copy-")))
             place = _copied_file(place, scratch)
         yield stack.enter_context(closing(open_call_store(place)))

@@ -15,6 +15,35 @@ class Progress(Protocol):
         """`done` of `total` items of a stage are finished."""
 
 
+STAGE_NAMES = {
+    "documents": "reading",
+    "chunk_vectors": "embedding passages",
+    "extraction": "extracting names and relations",
+    "resolution": "resolving names",
+    "suggest_same": "reading lists of names",
+    "same": "asking about names",
+    "descriptions": "writing descriptions",
+    "entity_vectors": "embedding entities",
+    "name_vectors": "embedding names",
+    "description_vectors": "embedding descriptions",
+    "relation_vectors": "embedding relations",
+    "fact_vectors": "embedding facts",
+    "predicate_vectors": "embedding predicates",
+    "reports": "writing reports",
+    "report_vectors": "embedding reports",
+}
+"""What is done at the stages of a build, for people."""
+
+
+def stage_name(stage: str) -> str:
+    """Return what is done at a stage; the stage itself if it is none of a build.
+
+    >>> stage_name("same"), stage_name("waiting for another writer")
+    ('asking about names', 'waiting for another writer')
+    """
+    return STAGE_NAMES.get(stage, stage)
+
+
 def no_progress(stage: str, done: int, total: int) -> None:
     """Ignore progress."""
 

@@ -283,7 +283,7 @@ class _Copy:
         start, end = some[0].offset, some[-1].offset + some[-1].packed
         try:
             content = self._store.part(f"{OBJECTS}/{some[0].object}", start, end)
-        except FileNotFoundError:  # deleted by a publisher of an earlier version of Polygraph
+        except FileNotFoundError:  # deleted; the blocks may be there
             return 0
         for each in some:
             at, patch = each.offset - start, each.patch

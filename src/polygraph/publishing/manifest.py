@@ -16,14 +16,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from polygraph.errors import IndexUnreadable
+from polygraph.errors import IndexUnreadable, other_format
 from polygraph.publishing import patches as patching
 from polygraph.publishing.blocks import MOST, MOST_TABLES, sha256
 from polygraph.store.connection import FILE_NAME
 
 FORMAT = 1
+"""Of manifests and of the pointer. Raised with every change of what is written: no other is read."""
 PATCH_METHOD = 1
-"""How patches are made. Readers of another method, and those of earlier versions, fetch blocks instead."""
+"""How patches are made. Readers of another method fetch blocks instead."""
 POINTER = "current.json"
 VERSIONS = "versions"
 OBJECTS = "objects"
@@ -35,6 +36,8 @@ _MOST_PATCHED = patching.MOST + max(MOST, MOST_TABLES)
 """Most bytes of the blocks of a patch, and of the patch: one that saves nothing is not written."""
 MAX_POINTER_BYTES = 1 << 20
 _MOST_FILES = 10_000
+_UNUSABLE = "what is published there cannot be used"
+_AGAIN = "Publish the index again"
 _WITHOUT_POINTER = f"Delete the object {POINTER} there and publish the index again"
 """A publisher reads the pointer too, and does not overwrite one that it does not know."""
 _NAME = re.compile(r"[0-9a-f]{64}")
@@ -243,10 +246,7 @@ def _parse(text: bytes, what: str, fix: str = "") -> dict[str, Any]:
     if not isinstance(value, dict) or not isinstance(found, int):
         raise _unusable(f"its {what} is none", fix)
     if found != FORMAT:
-        raise _unusable(
-            f"its {what} has the format {str(found)[:20]}, and this version reads {FORMAT}",
-            "Use the version of Polygraph that published it",
-        )
+        raise IndexUnreadable(f"{_UNUSABLE}: {other_format(f'its {what}', found, FORMAT, fix or _AGAIN)}")
     return value
 
 
@@ -321,6 +321,4 @@ def _check(files: tuple[PublishedFile, ...], sizes: list[Any]) -> None:
 
 
 def _unusable(why: str, fix: str = "") -> IndexUnreadable:
-    return IndexUnreadable(
-        f"what is published there cannot be used: {why}. {fix or 'Publish the index again'}"
-    )
+    return IndexUnreadable(f"{_UNUSABLE}: {why}. {fix or _AGAIN}")

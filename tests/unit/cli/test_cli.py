@@ -219,7 +219,7 @@ def test_a_filter_is_kept(call, built):
 def test_an_empty_question_and_an_impossible_budget_are_explained(call, built):
     fails(call("ask", "  ", "--index", built), "empty")
     fails(call("ask", QUESTION, "--index", built, "--max-tokens", "0"), "--max-tokens")
-    fails(call("index", "--index", built, "--extractor", "magic"), "nlp, fast, llm")
+    fails(call("index", "--index", built, "--extractor", "magic"), "'nlp', 'fast', 'llm'")
     fails(call("index", "--index", built, "--extractor", "llm"), "POLYGRAPH_CHAT_MODEL")
 
 

@@ -1,6 +1,7 @@
 """Progress where there is no terminal."""
 
-from polygraph.cli.progress import EVERY_S, NAMES, SILENT_S, Bars
+from polygraph.cli.progress import EVERY_S, SILENT_S, Bars
+from polygraph.indexing.progress import STAGE_NAMES
 from polygraph.records import Usage
 from polygraph.store.layers import DEPENDENCIES
 
@@ -42,4 +43,4 @@ def test_quiet_is_quiet(capsys):
 
 
 def test_every_layer_of_vectors_has_a_name_to_show():
-    assert {layer for layer in DEPENDENCIES if layer.endswith("_vectors")} <= set(NAMES)
+    assert {layer for layer in DEPENDENCIES if layer.endswith("_vectors")} <= set(STAGE_NAMES)

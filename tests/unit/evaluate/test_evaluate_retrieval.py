@@ -462,18 +462,6 @@ def test_a_note_lists_what_changed_since_the_results_were_stored(index, tmp_path
     assert seen == []
 
 
-def test_a_line_of_an_earlier_release_counts_as_made_by_other_code(index, tmp_path):
-    counting(index, tmp_path, asked=many(3))
-    path = tmp_path / "out.jsonl"
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    for line in lines:
-        del line["rests_on"]
-        line["key"] = f"old {line['key']}"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    found, seen = counting(index, tmp_path, asked=many(3))
-    assert (len(seen), changed(found)) == (6 + 2, "code (6)")
-
-
 @pytest.mark.parametrize(
     "content",
     [

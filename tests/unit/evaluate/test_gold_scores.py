@@ -11,6 +11,7 @@ from polygraph.evaluate.questions.file import Question, question_line, read_ques
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
+from tests.made_with import MADE_WITH
 
 N = 40
 
@@ -21,7 +22,9 @@ def models():
 
 
 def said(question, method, text, *, refused=False):
-    return StudyAnswer(question=question, method=method, text=text, refused=refused, extractive=True)
+    return StudyAnswer(
+        question=question, method=method, text=text, refused=refused, extractive=True, made_with=MADE_WITH
+    )
 
 
 def asked(i):
@@ -58,6 +61,8 @@ def test_means_have_intervals_and_differences_are_tested_over_the_same_questions
     assert test.difference.mean == 0.5
     # 20 questions differ, all in favour of the first: no sign pattern of the 10,000 drawn is as extreme.
     assert test.p == pytest.approx(1 / 10_001)
+    # 20 differences of 1 and 20 of 0: their mean in standard deviations, with n - 1.
+    assert test.effect == pytest.approx(0.5 / (10 / 39) ** 0.5)
 
 
 def test_methods_are_never_compared_by_the_lenient_accuracy(made):

@@ -21,6 +21,7 @@ from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.evaluate.runs.study_steps import add_ratings
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
+from tests.made_with import MADE_WITH
 
 QUESTIONS = {f"q{i}": f"Question {i}?" for i in range(10)}
 METHODS = ("hipporag", "lightrag-mix")
@@ -196,7 +197,7 @@ def test_a_later_rating_replaces_the_earlier_one(study, sheet):
 
 def answers():
     return [
-        StudyAnswer(question=q, method=m, text="word", refused=False, extractive=False)
+        StudyAnswer(question=q, method=m, text="word", refused=False, extractive=False, made_with=MADE_WITH)
         for q in QUESTIONS
         for m in METHODS
     ]

@@ -9,6 +9,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.evaluate.statistics.length_bias import length_effect
+from tests.made_with import MADE_WITH
 
 
 def rng():
@@ -45,7 +46,9 @@ def test_equal_length_outside_the_measured_differences_is_flagged():
 def note_for(differences):
     questions = [Question(id=f"q{i}", question="Why?") for i in range(len(differences))]
     answers = [
-        StudyAnswer(question=q.id, method=m, text="word", refused=False, extractive=False)
+        StudyAnswer(
+            question=q.id, method=m, text="word", refused=False, extractive=False, made_with=MADE_WITH
+        )
         for q in questions
         for m in "AB"
     ]

@@ -10,28 +10,18 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.judging.model_families import model_family
 from polygraph.evaluate.judging.pairwise import JudgingDesign
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import MadeWith
 from polygraph.evaluate.runs.answer_steps import AnswerOptions
 from polygraph.evaluate.runs.made_with import differences
-from polygraph.evaluate.runs.study_folder import StudyFolder
+from polygraph.evaluate.runs.study_folder import FORMAT, is_study, open_study
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
+from tests.made_with import MADE_WITH
 
 QUESTIONS = [Question(id=f"q{i}", question=f"Who kept the light in {1870 + i}?") for i in range(3)]
 ONCE = JudgingDesign(repeats=1, trials=1)
-MADE = MadeWith(
-    chat="gpt-4o",
-    embedder="e",
-    name_embedder="n",
-    reranker="",
-    temperature=0.0,
-    settings="s",
-    max_tokens=None,
-    version="1",
-    layers={"chunks": "c1", "lexical": "l1"},
-)
+MADE = replace(MADE_WITH, chat="gpt-4o")
 
 
 def models(chat):
@@ -137,25 +127,6 @@ def test_answers_that_were_merged_by_hand_are_neither_judged_nor_reported(place,
         ):
             with pytest.raises(BadInput, match=r"embedder: .*\(bm25\), another \(naive\)"):
                 step()
-
-
-def test_answers_of_an_earlier_version_are_read_but_not_continued(place, tmp_path):
-    chat = scripted_chat()
-    with opened(place, chat) as index:
-        study = started(index, tmp_path / "s", ["bm25", "naive"])
-        rows = [
-            {k: v for k, v in row.items() if k not in ("made_with", "trial")}
-            for row in study.folder.lines("answers")
-        ]
-        study.folder.write("answers", rows)
-        manifest = tmp_path / "s" / "study.json"
-        manifest.write_text(manifest.read_text().replace('"polygraph_study": 2', '"polygraph_study": 1'))
-        study.judge([chat], ONCE)
-        notes = study.report().findings.notes
-        assert any("does not record what 6 of 6 answers" in note for note in notes)
-        study.import_questions(QUESTIONS)
-        with pytest.raises(BadInput, match=r"unknown \(bm25, naive\), recorded"):
-            study.answer(["bm25:rograg"])
 
 
 def test_judgements_without_reasons_of_an_earlier_version_are_not_continued(place, tmp_path):
@@ -274,7 +245,24 @@ def test_without_a_model_a_second_instance_repeats_the_first(place, tmp_path):
         assert all(texts[q.id, "bm25"] == texts[q.id, "bm25#2"] for q in QUESTIONS)
 
 
-def test_a_study_folder_of_an_unknown_format_is_an_error(tmp_path):
-    (tmp_path / "study.json").write_text('{"polygraph_study": 3}')
-    with pytest.raises(BadInput, match="format 2 or earlier"):
-        StudyFolder(tmp_path).settings()
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (
+            {"polygraph_study": FORMAT - 1},
+            f"has format {FORMAT - 1}, and this .* reads format {FORMAT}. Start another",
+        ),
+        (
+            {"polygraph_study": FORMAT + 1},
+            f"has format {FORMAT + 1}, and this .* reads format {FORMAT}. Upgrade",
+        ),
+        ({"polygraph_study": "x" * 99}, r"has format x{20}, and this .* Start another"),
+        ({}, "does not belong to a study"),
+        ([], "does not belong to a study"),
+    ],
+)
+def test_a_study_of_another_format_is_refused_with_what_to_do(tmp_path, settings, problem):
+    (tmp_path / "study.json").write_text(json.dumps(settings))
+    with pytest.raises(BadInput, match=problem):
+        open_study(tmp_path)
+    assert not is_study(tmp_path)

@@ -21,8 +21,10 @@ from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
+from polygraph.records import Usage
 from polygraph.retrieve import METHODS
 from polygraph.testing import scripted_chat
+from tests.made_with import MADE_WITH
 
 DOCUMENTS = {
     "letter": "Mara Quill wrote to Old Tobin in 1871. She had built the Skerry Light with her own money. Tobias "
@@ -166,7 +168,7 @@ def test_questions_are_sampled_by_type_with_a_seed_without_null_ones():
 
 def answered(table, rows):
     return [
-        StudyAnswer(question=q, method=m, text=text, refused=refused, extractive=False)
+        StudyAnswer(question=q, method=m, text=text, refused=refused, extractive=False, made_with=MADE_WITH)
         for q, m, text, refused in rows
     ]
 
@@ -289,7 +291,9 @@ def test_the_biases_of_the_usual_evaluation_have_figures_of_their_own():
     length = find_table("unbiased-evaluation", "figure-6")
     words = {("q1", 0): 50, ("q1", 1): 20, ("q2", 0): 20, ("q2", 1): 50, ("q3", 0): 20, ("q3", 1): 25}
     answers = [
-        StudyAnswer(question=q, method=pair[i], text="word " * n, refused=False, extractive=False)
+        StudyAnswer(
+            question=q, method=pair[i], text="word " * n, refused=False, extractive=False, made_with=MADE_WITH
+        )
         for (q, i), n in words.items()
     ]
     said = [
@@ -330,16 +334,25 @@ def test_unknown_tokens_and_seconds_are_left_out():
     method = table.methods[0]
     asked = [Question(id=f"q{i}", question="?") for i in range(3)]
     used = [
-        {"prompt_tokens": 100, "completion_tokens": 20, "seconds": 2.0},
-        {"prompt_tokens": 300, "completion_tokens": 0},
+        Usage(prompt_tokens=100, completion_tokens=20, seconds=2.0),
+        Usage(prompt_tokens=300, seconds=4.0),
+        None,
     ]
     answers = [
-        StudyAnswer(question=f"q{i}", method=method, text="a", refused=False, extractive=False, usage=u)
-        for i, u in enumerate([*used, {}])
+        StudyAnswer(
+            question=f"q{i}",
+            method=method,
+            text="a",
+            refused=False,
+            extractive=False,
+            made_with=MADE_WITH,
+            usage=u,
+        )
+        for i, u in enumerate(used)
     ]
     found = {f.column: f for f in measure_table(table, asked, answers, [], models()) if f.method == method}
     assert (found["tokens"].ours.mean, found["tokens"].n) == (210.0, 2)
-    assert (found["seconds"].ours.mean, found["seconds"].n) == (2.0, 1)
+    assert (found["seconds"].ours.mean, found["seconds"].n) == (3.0, 2)
 
 
 def test_bertscore_is_never_zero_if_it_was_not_measured():

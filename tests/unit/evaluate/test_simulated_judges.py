@@ -5,8 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from polygraph.evaluate.judging.pairwise import JudgingDesign
-from polygraph.evaluate.judging.simulated_judges import (
+from benchmarks.simulated_judges import (
     JudgeBias,
     SimulatedAnswer,
     SimulatedJudge,
@@ -16,6 +15,7 @@ from polygraph.evaluate.judging.simulated_judges import (
     single_order_win_rate,
     unbiased_results,
 )
+from polygraph.evaluate.judging.pairwise import JudgingDesign
 
 HOW = JudgingDesign(repeats=2, trials=1)
 STUDIES = range(20)

@@ -18,7 +18,6 @@ from polygraph.evaluate.statistics.agreement import (
     order_consistency,
 )
 from polygraph.evaluate.statistics.bradley_terry import Duel, bradley_terry
-from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import power_analysis
 from polygraph.evaluate.statistics.win_rates import box_statistics, win_rates
 
@@ -30,60 +29,7 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-# --- paired tests ---------------------------------------------------------------------------------------
-
-
-def test_normal_differences_get_the_t_test_and_others_wilcoxons():
-    from scipy import stats
-
-    source = rng(1)
-    a = source.normal(3.3, 0.5, 60)
-    b = a + source.normal(-0.2, 0.4, 60)
-    found = paired_test(a.tolist(), b.tolist())
-    assert (found.test, found.p) == ("t", pytest.approx(stats.ttest_1samp(a - b, 0).pvalue))
-    assert found.effect == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
-    c = a + source.exponential(1.0, 60) ** 3 - 0.1
-    skewed = paired_test(c.tolist(), a.tolist())
-    assert skewed.test == "wilcoxon"
-    assert skewed.p < 0.001
-
-
-@pytest.mark.parametrize(
-    "values", [(0.0, 1.0), (-1.0, 0.0, 1.0), (0.0, 0.25, 0.5, 1.0), (0.1, 0.2, 0.3, 7.0)]
-)
-def test_neither_the_test_nor_its_p_depends_on_which_method_is_named_first(values):
-    rng = np.random.default_rng(0)
-    for n in (2, 7, 20, 60):
-        gaps = rng.choice(values, size=n)
-        other = rng.choice(values, size=n)
-        for a, b in ((gaps, np.zeros(n)), (gaps, other)):
-            one, swapped, negated = paired_test(a, b), paired_test(b, a), paired_test(-a, -b)
-            assert one.test == swapped.test == negated.test
-            assert swapped.p == pytest.approx(one.p, abs=1e-12)
-            assert negated.p == pytest.approx(one.p, abs=1e-12)
-
-
-def test_binary_scores_get_mcnemars_test():
-    from scipy import stats
-
-    a = [1] * 12 + [0] * 3 + [1] * 20 + [0] * 5
-    b = [0] * 12 + [1] * 3 + [1] * 20 + [0] * 5
-    found = paired_test(a, b)
-    assert (found.test, found.p) == ("mcnemar", pytest.approx(stats.binomtest(3, 15).pvalue))
-    assert found.rank_biserial == pytest.approx((12 - 3) / 15)
-
-
-def test_a_method_does_not_differ_from_itself():
-    found = paired_test([0.2, 0.4, 1.0], [0.2, 0.4, 1.0])
-    assert (found.test, found.p, found.effect, found.mean_difference) == ("none", 1.0, 0.0, 0.0)
-
-
-def test_swapping_the_methods_changes_the_sign_and_keeps_p():
-    a, b = [0.1, 0.5, 0.9, 0.4, 0.8], [0.2, 0.1, 0.7, 0.3, 0.2]
-    one, other = paired_test(a, b), paired_test(b, a)
-    assert one.p == pytest.approx(other.p)
-    assert one.mean_difference == pytest.approx(-other.mean_difference)
-    assert one.rank_biserial == pytest.approx(-other.rank_biserial)
+# --- power ---------------------------------------------------------------------------------------------
 
 
 def test_the_power_statement_names_the_gap_and_the_questions_needed():
@@ -201,7 +147,6 @@ def test_an_unbeaten_method_has_a_finite_strength_and_unconnected_methods_are_an
     [
         ("rouge_score.rouge_scorer", lambda: overlap.rouge("a", ["a"])),
         ("sacrebleu.metrics.bleu", lambda: overlap.bleu(["a"], [["a"]])),
-        ("scipy.stats", lambda: paired_test([0.1, 0.4], [0.2, 0.9])),
         ("statsmodels.stats.power", lambda: power_analysis(0.3, 100)),
         ("statsmodels.stats.inter_rater", lambda: cohen_kappa(["a", "b"], ["b", "a"])),
     ],
@@ -215,7 +160,7 @@ def test_a_missing_library_is_reported_with_its_extra(monkeypatch, module, use):
 def test_measuring_retrieval_loads_nothing_of_the_extra():
     code = (
         "import sys, polygraph.workspace.index, polygraph.evaluate.runs.retrieval, "
-        "polygraph.evaluate.statistics.paired_tests, polygraph.evaluate.metrics.rouge_bleu, "
+        "polygraph.evaluate.metrics.rouge_bleu, "
         "polygraph.evaluate.statistics.bradley_terry; "
         "print(sorted({m.split('.')[0] for m in sys.modules} & {'scipy', 'statsmodels', 'sacrebleu', 'rouge_score'}))"
     )

@@ -123,7 +123,7 @@ def test_a_second_run_asks_no_model_and_gives_the_same_bytes(readers, tmp_path):
         "best_step": 2,
     }
     assert as_text(report_json(first, training)) == as_text(report_json(again, training))
-    assert sum(a.usage["calls"] for a in first.answers) == sum(a.usage["calls"] for a in again.answers)
+    assert sum(a.usage.calls for a in first.answers) == sum(a.usage.calls for a in again.answers)
     pictures = pictures_of(first, training)
     assert [name for name in pictures if name != "answers-umap.svg"] == ["answers.svg", "training.svg"]
     assert pictures == pictures_of(again, training)

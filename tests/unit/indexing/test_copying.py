@@ -196,17 +196,6 @@ def test_replies_in_a_folder_that_cannot_be_written_are_copied(built, tmp_path, 
     assert ledger(tmp_path / "copy") == ledger(built)
 
 
-def test_replies_of_a_former_format_are_copied_and_stay_as_they_are(built, tmp_path):
-    copy_index(built, tmp_path / "one")
-    with closing(sqlite3.connect(tmp_path / "one" / "calls.sqlite")) as db:
-        db.execute("PRAGMA user_version = 4")
-        db.execute("DROP TABLE batch_file")
-    before = (tmp_path / "one" / "calls.sqlite").read_bytes()
-    copy_index(tmp_path / "one", tmp_path / "two")
-    assert (tmp_path / "one" / "calls.sqlite").read_bytes() == before
-    assert ledger(tmp_path / "two") == ledger(built)
-
-
 def test_an_error_leaves_what_was_there(built, tmp_path, monkeypatch):
     copy_index(built, tmp_path / "copy")
     before = exported(tmp_path / "copy", tmp_path / "a")

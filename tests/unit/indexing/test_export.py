@@ -14,8 +14,9 @@ import pytest
 from polygraph import Index
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
 from polygraph.indexing.build_settings import choose_manifest
+from polygraph.indexing.exchange.exporters.folder import VERSION
 from polygraph.indexing.exchange.exporters.graphml import xml_text
-from polygraph.indexing.exchange.exporters.neo4j import LIST_SEPARATOR, NODES, RELATIONSHIPS
+from polygraph.indexing.exchange.exporters.neo4j import LIST_SEPARATOR
 from polygraph.indexing.exchange.exporters.records import KINDS
 from polygraph.indexing.exchange.importers import record_file
 from polygraph.indexing.progress import BuildReport
@@ -523,8 +524,14 @@ DAMAGES = {
         lambda folder: (Path(folder) / "merges.jsonl").unlink(),
         "is missing",
     ),
-    "other version": (*manifest_with(polygraph_export=99), "version 99"),
-    "other format of the index": (*manifest_with(index__format=99), "format is 99"),
+    "newer format": (
+        *manifest_with(polygraph_export=VERSION + 1),
+        "Upgrade with: pip install",
+    ),
+    "older format": (
+        *manifest_with(polygraph_export=VERSION - 1),
+        f"the export has format {VERSION - 1}, ",
+    ),
     "no settings": (*manifest_with(index=None), "must be an object"),
     "layers out of order": (*manifest_with(layers=["graph"]), "layers must be"),
     "layers of lists": (*manifest_with(layers=[["graph"]]), "layers must be"),
@@ -646,7 +653,6 @@ def test_parquet_has_typed_columns_and_the_records_of_the_jsonl(base, tmp_path):
 def test_neo4j_files_join_up_and_texts_cannot_leave_their_cell(base, tmp_path):
     with opened(base / "papers.index") as index:
         counts = index.export(tmp_path / "out", "neo4j")
-    assert counts.keys() == {*NODES, *RELATIONSHIPS}
     tables = {}
     for name in counts:
         with (tmp_path / "out" / name).open(encoding="utf-8", newline="") as file:
@@ -654,13 +660,16 @@ def test_neo4j_files_join_up_and_texts_cannot_leave_their_cell(base, tmp_path):
         assert len(rows) == counts[name], name
         assert all(len(row) == len(header) for row in rows), name
         tables[name] = (header, rows)
+    nodes = {name for name, (header, _) in tables.items() if header[0].startswith("id:ID(")}
+    assert nodes == {"documents.csv", "chunks.csv", "entities.csv", "communities.csv"}
     ids = {}
-    for name in NODES:
+    for name in nodes:
         header, rows = tables[name]
         group = header[0].removeprefix("id:ID(").removesuffix(")")
         ids[group] = {row[0] for row in rows}
         assert len(ids[group]) == len(rows)
-    for name in RELATIONSHIPS:
+    assert len(tables) == len(nodes) + 5
+    for name in tables.keys() - nodes:
         (start, end, *_), rows = tables[name]
         starts = ids[start.removeprefix(":START_ID(").removesuffix(")")]
         ends = ids[end.removeprefix(":END_ID(").removesuffix(")")]

@@ -1,4 +1,4 @@
-"""The tables of calls in a file: what they promise, and files of earlier versions."""
+"""The tables of calls in a file: what they promise, and files of other formats."""
 
 import sqlite3
 from contextlib import closing
@@ -8,6 +8,7 @@ import pytest
 
 from polygraph.errors import IndexUnreadable
 from polygraph.models.call_store import Attempt, calls_exist, open_call_store
+from polygraph.models.call_store.sqlite_calls import FORMAT
 from polygraph.models.protocols import ChatReply, Likelihood
 from polygraph.testing import check_call_store
 
@@ -30,20 +31,26 @@ def test_a_file_exists_when_it_was_opened_once(tmp_path):
     assert calls_exist(path)
 
 
-def test_replies_of_a_file_of_the_former_version_are_read_as_they_are(tmp_path):
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        (
+            FORMAT - 1,
+            f"calls.sqlite has format {FORMAT - 1}, and this .* reads format {FORMAT}. Move it away",
+        ),
+        (
+            FORMAT + 1,
+            f"calls.sqlite has format {FORMAT + 1}, and this .* reads format {FORMAT}. Upgrade with",
+        ),
+    ],
+)
+def test_a_file_of_another_format_is_refused_with_what_to_do(tmp_path, found, problem):
     path = tmp_path / "calls.sqlite"
     open_call_store(path).close()
     with closing(sqlite3.connect(path)) as db:
-        db.execute("INSERT INTO reply VALUES ('old', 'm', ?, 1, 1, 'stop')", (LONG,))
-        db.execute("INSERT INTO quarantine VALUES ('old', '', 's', '', 'm', 'no JSON', ?)", (LONG,))
-        db.execute("PRAGMA user_version = 4")
-        db.commit()
-    with closing(open_call_store(path)) as store:
-        assert store.reply("old") == reply(LONG)
-        assert store.quarantined()[0].raw == LONG
-    with closing(sqlite3.connect(path)) as db:
-        # An earlier version, which cannot read compressed replies, refuses the file from now on.
-        assert db.execute("PRAGMA user_version").fetchone() == (5,)
+        db.execute(f"PRAGMA user_version = {found}")
+    with pytest.raises(IndexUnreadable, match=problem):
+        open_call_store(path)
 
 
 def test_vectors_fill_their_pages_and_a_file_of_smaller_pages_is_used_as_it_is(tmp_path):
@@ -73,12 +80,13 @@ def test_replies_are_compressed(tmp_path):
         assert db.execute("SELECT typeof(text), length(text) < 200 FROM reply").fetchone() == ("blob", 1)
 
 
-def test_a_damaged_reply_is_told_with_its_file(tmp_path):
+@pytest.mark.parametrize("damaged", ["x'789c0102'", "'text'"])
+def test_a_damaged_reply_is_told_with_its_file(tmp_path, damaged):
     path = tmp_path / "calls.sqlite"
     with closing(open_call_store(path)) as store:
         store.save_reply("new", reply(LONG), LINE)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("UPDATE reply SET text = x'789c0102'")
+        db.execute(f"UPDATE reply SET text = {damaged}")
         db.commit()
     with (
         closing(open_call_store(path)) as store,
@@ -114,7 +122,7 @@ def test_a_file_of_a_newer_version_in_its_place_is_refused_each_time_until_it_is
         here.rename(tmp_path / "old")
         newer.rename(here)
         for _ in range(2):
-            with pytest.raises(IndexUnreadable, match="newer"):
+            with pytest.raises(IndexUnreadable, match="Upgrade"):
                 calls.reply("x")
         here.rename(tmp_path / "gone")
         usable.rename(here)

@@ -1,7 +1,6 @@
 """Log-probabilities of replies: asked for where they are wanted, summed, stored, and done without."""
 
 import math
-import sqlite3
 
 import pytest
 
@@ -100,19 +99,3 @@ def test_likelihoods_of_a_path_add_up_and_do_not_overflow():
     both = Likelihood(1, HALF, 0.5) + Likelihood(3, 3 * HALF, 1.5)
     assert (both.perplexity, both.confidence) == (pytest.approx(2.0), 0.5)
     assert math.isfinite(Likelihood(1, -1e6, 0.0).perplexity)
-
-
-def test_a_store_of_the_former_format_keeps_its_replies_and_takes_likelihoods(tmp_path):
-    path = tmp_path / "calls.sqlite"
-    seen = []
-    with served() as server:
-        with Calls(path) as calls:
-            calls.ask(client(server), PLAIN, str, stage="answer")
-        with sqlite3.connect(path) as database:
-            database.execute("DROP TABLE likelihood")
-            database.execute("PRAGMA user_version = 3")
-        with Calls(path) as calls:
-            for request in (PLAIN, WANTED):
-                calls.ask(client(server), request, str, stage="answer", on_reply=seen.append)
-        assert server.calls == 2
-    assert [reply.likelihood is not None for reply in seen] == [False, True]

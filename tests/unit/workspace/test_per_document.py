@@ -10,7 +10,7 @@ from polygraph.config import Settings
 from polygraph.errors import BadInput
 from polygraph.evaluate.questions.document import document_of
 from polygraph.evaluate.questions.file import Question, read_questions
-from polygraph.evaluate.runs.study_folder import StudyFolder
+from polygraph.evaluate.runs.study_folder import FORMAT, StudyFolder
 from polygraph.workspace.per_document import PerDocument
 
 SETTINGS = Settings(embedder="hash", name_embedder="hash", reranker="none", chunk_tokens=24)
@@ -168,7 +168,7 @@ def test_the_commands_need_no_index_beforehand(call, place, tmp_path):
     assert found["questions"]["asked"] == 6
     assert found["confusions"][0]["a"] == "bm25"
     (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "study.json").write_text('{"polygraph_study": 1}')
+    (tmp_path / "s" / "study.json").write_text(json.dumps({"polygraph_study": FORMAT}))
     (tmp_path / "s" / "questions.jsonl").write_bytes((place / "q.jsonl").read_bytes())
     ended = call("eval", "answers", *options, "-m", "bm25,naive", "--output", tmp_path / "s", "--json")
     assert ended.code == 0, ended.err

@@ -151,6 +151,8 @@ export interface Job {
   about: string[];
   state: "queued" | "running" | "done" | "failed" | "cancelled";
   stage: string | null;
+  /** The stage in words. */
+  doing: string | null;
   done: number | null;
   total: number | null;
   seconds: number | null;

@@ -110,25 +110,6 @@ const KINDS: Record<string, string> = {
   undo: "Undo a decision",
 };
 
-/** Stages of a build as the command line names them. */
-const STAGES: Record<string, string> = {
-  documents: "reading",
-  chunk_vectors: "embedding passages",
-  extraction: "extracting names and relations",
-  resolution: "resolving names",
-  suggest_same: "reading lists of names",
-  same: "asking about names",
-  descriptions: "writing descriptions",
-  entity_vectors: "embedding entities",
-  name_vectors: "embedding names",
-  description_vectors: "embedding descriptions",
-  relation_vectors: "embedding relations",
-  fact_vectors: "embedding facts",
-  predicate_vectors: "embedding predicates",
-  reports: "writing reports",
-  report_vectors: "embedding reports",
-};
-
 const STATES = { queued: "waiting", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
 
 export function JobRow({ job }: { job: Job }) {
@@ -161,7 +142,7 @@ export function JobRow({ job }: { job: Job }) {
       )}
       <p class="soft number">
         {[
-          active ? (STAGES[job.stage ?? ""] ?? job.stage?.replaceAll("_", " ")) : outcome(job),
+          active ? job.doing?.replaceAll("_", " ") : outcome(job),
           active && job.total ? `${count(job.done)} of ${count(job.total)}` : "",
           job.seconds ? seconds(job.seconds) : "",
           job.cost ? money(job.cost) : "",

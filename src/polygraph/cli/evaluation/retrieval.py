@@ -24,7 +24,7 @@ from polygraph.cli.options import (
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
-    from polygraph.evaluate.metrics.retrieval import Unit
+    from polygraph.evaluate.records import Unit
     from polygraph.evaluate.reports.retrieval_report import RetrievalReport
     from polygraph.evaluate.statistics.intervals import Interval
 

@@ -8,7 +8,6 @@ from typing import Protocol, TypeVar
 from polygraph.errors import UnusableReply
 from polygraph.evaluate.statistics.agreement import Verdict
 from polygraph.models.reply_cache import about_question
-from polygraph.records import Json
 from polygraph.tasks.evaluation.judge import JudgeReply
 
 S = TypeVar("S")
@@ -47,46 +46,13 @@ class Judgement:
         """The fields that identify a judgement within a study."""
         return (self.protocol, self.question, self.methods, self.judge, self.trial, self.repeat)
 
-    def as_json(self) -> dict[str, Json]:
-        """Return a line of ``judgements.jsonl``."""
-        return {
-            "protocol": self.protocol,
-            "question": self.question,
-            "methods": list(self.methods),
-            "judge": self.judge,
-            "trial": self.trial,
-            "repeat": self.repeat,
-            "scores": {aspect: list(scores) for aspect, scores in self.scores.items()},
-            "reasons": dict(self.reasons),
-            "problem": self.problem,
-        }
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Json]) -> "Judgement":
-        """Read a line that `as_json` wrote.
-
-        Raises:
-            ValueError: if a field is missing or of the wrong kind.
-        """
-        methods, scores, reasons = row.get("methods"), row.get("scores"), row.get("reasons")
-        if not isinstance(methods, list) or not isinstance(scores, dict):
-            raise ValueError("a judgement needs `methods` and `scores`")
-        read: dict[str, tuple[float, ...]] = {}
-        for aspect, values in scores.items():
-            if not isinstance(values, list) or len(values) != len(methods):
-                raise ValueError(f"the aspect {aspect!r} needs one score for each of {len(methods)} methods")
-            read[aspect] = tuple(_number(value) for value in values)
-        return cls(
-            protocol=str(row.get("protocol", "")),
-            question=str(row.get("question", "")),
-            methods=tuple(str(m) for m in methods),
-            judge=str(row.get("judge", "")),
-            trial=int(_number(row.get("trial", 0))),
-            repeat=int(_number(row.get("repeat", 0))),
-            scores=read,
-            reasons={str(a): str(r) for a, r in reasons.items()} if isinstance(reasons, dict) else {},
-            problem=str(row.get("problem", "")),
-        )
+    def __post_init__(self) -> None:
+        """Check that every method has a score in every aspect."""
+        for aspect, scores in self.scores.items():
+            if len(scores) != len(self.methods):
+                raise ValueError(
+                    f"the aspect {aspect!r} needs one score for each of {len(self.methods)} methods"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,9 +181,3 @@ def _totals(judgements: Sequence[Judgement], a: str, b: str) -> dict[str, tuple[
         ]
         found[aspect] = (sum(s[a] for s in scored), sum(s[b] for s in scored))
     return found
-
-
-def _number(value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is not a number")
-    return float(value)

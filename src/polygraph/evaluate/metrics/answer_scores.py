@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polygraph.evaluate.metrics.answer_match import (
     accuracy,
@@ -28,7 +29,6 @@ from polygraph.evaluate.statistics.intervals import (
     share_intervals,
 )
 from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
-from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.models import Models
 from polygraph.models.retry import is_local
 
@@ -269,15 +269,24 @@ def _metric_scores(name: str, values: Mapping[str, Sequence[float]], note: str, 
                 b=b,
                 difference=each.interval(level),
                 p=p,
-                effect=paired_test(values[a], values[b]).effect,
+                effect=_cohens_d(column),
             )
-            for (a, b), each, p, level in zip(
-                pairs, paired, holm(p_values), holm_levels(p_values), strict=True
+            for (a, b), column, each, p, level in zip(
+                pairs, differences.T, paired, holm(p_values), holm_levels(p_values), strict=True
             )
         ]
     return MetricScores(
         name=name, n=len(table), note=note, means=dict(zip(methods, means, strict=True)), tests=tuple(tests)
     )
+
+
+def _cohens_d(differences: NDArray[np.float64]) -> float | None:
+    """Return the mean in standard deviations; None if the deviation is zero or unknown."""
+    differences = np.round(differences, 12)  # without the noise of subtraction
+    if not differences.any():
+        return 0.0
+    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+    return float(differences.mean()) / deviation if deviation > 1e-12 else None
 
 
 # --- breakdowns ---------------------------------------------------------------------------------------

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer, normalise_passage
 from polygraph.evaluate.metrics.ranking import ranks_of
 from polygraph.evaluate.questions.file import GoldPassage, Question
-from polygraph.evaluate.records import GoldRanks
+from polygraph.evaluate.records import Unit
 from polygraph.records import Chunk, Retrieval
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.words import find_text
@@ -36,7 +35,7 @@ class ResolvedGold:
         """Whether there is gold of any kind."""
         return bool(self.documents or self.chunks or self.answers or self.facts)
 
-    def has(self, unit: Literal["document", "chunk", "answer", "fact"]) -> bool:
+    def has(self, unit: Unit) -> bool:
         """Return whether there is gold of one kind."""
         kinds = {"document": self.documents, "chunk": self.chunks, "answer": self.answers, "fact": self.facts}
         return bool(kinds[unit])
@@ -70,8 +69,12 @@ def resolve_gold(question: Question, index: Snapshot) -> ResolvedGold:
     )
 
 
-def rank_gold(gold: ResolvedGold, retrieval: Retrieval, index: Snapshot, depth: int) -> GoldRanks:
-    """Return the ranks of the gold of a question in what a method ranked.
+def rank_gold(
+    gold: ResolvedGold, retrieval: Retrieval, index: Snapshot, depth: int
+) -> dict[Unit, tuple[int | None, ...]]:
+    """Return the ranks of the gold of a question in what a method ranked, by kind of gold.
+
+    A document is ranked by its first chunk. Answers have one rank, that of the first chunk that contains any of them.
 
     Args:
         gold: of the question.
@@ -81,24 +84,21 @@ def rank_gold(gold: ResolvedGold, retrieval: Retrieval, index: Snapshot, depth: 
     """
     chunks = index.chunks_by_id(retrieval.ranking)
     texts = [chunk.text for chunk in chunks[:depth]]
-    answer: tuple[int | None, ...] = ()
+    found: dict[Unit, tuple[int | None, ...]] = {}
+    if gold.documents:
+        documents = list(dict.fromkeys(c.document for c in chunks))
+        found["document"] = tuple(ranks_of(gold.documents, documents))
+    if gold.chunks:
+        found["chunk"] = tuple(ranks_of(gold.chunks, [c.id for c in chunks]))
     if gold.answers:
         normalised = enumerate(map(normalise_passage, texts), 1)
-        answer = (
+        found["answer"] = (
             next((r for r, text in normalised if any(contains_answer(text, a) for a in gold.answers)), None),
         )
-    facts: tuple[int | None, ...] = ()
     if gold.facts:
         compact = list(enumerate(map(_without_spaces, texts), 1))
-        facts = tuple(next((r for r, text in compact if fact in text), None) for fact in gold.facts)
-    # A document is ranked by its first chunk.
-    documents = list(dict.fromkeys(c.document for c in chunks))
-    return GoldRanks(
-        documents=tuple(ranks_of(gold.documents, documents)),
-        chunks=tuple(ranks_of(gold.chunks, [c.id for c in chunks])),
-        answer=answer,
-        facts=facts,
-    )
+        found["fact"] = tuple(next((r for r, text in compact if fact in text), None) for fact in gold.facts)
+    return found
 
 
 def is_searchable(answer: str) -> bool:

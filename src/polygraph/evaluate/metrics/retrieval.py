@@ -9,28 +9,16 @@
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from polygraph.errors import BadInput
 from polygraph.evaluate.metrics.ranking import Ranks, all_found, hit, mhrag_map, ndcg, recall, reciprocal_rank
-from polygraph.evaluate.records import GoldRanks
+from polygraph.evaluate.records import Unit
 
-Unit: TypeAlias = Literal["document", "chunk", "answer", "fact"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 KS = (1, 2, 5, 10, 20)
 """Default depths."""
 _MHRAG_DEPTH = 10
-
-
-def ranks_by_unit(ranks: GoldRanks) -> dict[Unit, Ranks]:
-    """Return the ranks of a question by unit, without the units that have no gold."""
-    by_unit: dict[Unit, Ranks] = {
-        "document": ranks.documents,
-        "chunk": ranks.chunks,
-        "answer": ranks.answer,
-        "fact": ranks.facts,
-    }
-    return {unit: found for unit, found in by_unit.items() if found}
 
 
 def unit_metrics(unit: Unit, ranks: Ranks, ks: Sequence[int] = KS) -> dict[str, float]:

@@ -210,13 +210,13 @@ def _samples(level: Level, index: Snapshot, rng: np.random.Generator, hops: int)
             yield _sample(level, index, lines, relation.chunks, [relation.source, relation.target])
     else:
         visited: set[frozenset[int]] = set()
-        while (walk := random_walk(index.graph, rng, hops=hops)) is not None:
-            if frozenset(walk.entities) in visited:
+        while walk := random_walk(index.graph, rng, hops=hops):
+            if frozenset(walk) in visited:
                 return  # a small graph has only one subgraph
-            visited.add(frozenset(walk.entities))
-            entities = [e for e in index.entities(walk.entities) if e.chunks]
-            inside = set(walk.entities)
-            rows = [r.n for r in index.relations_at(walk.entities) if {r.source, r.target} <= inside]
+            visited.add(frozenset(walk))
+            entities = [e for e in index.entities(walk) if e.chunks]
+            inside = set(walk)
+            rows = [r.n for r in index.relations_at(walk) if {r.source, r.target} <= inside]
             relations = list(index.relations(rows[:_RELATIONS]).values())
             lines = [*map(short.entity, entities), *short.relations(relations)]
             chunks = dict.fromkeys(c for e in entities for c in e.chunks[:3])

@@ -4,7 +4,6 @@ Zeng et al. (arXiv:2506.06331), section 3.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +16,6 @@ HOPS = 50
 _RETRIES = 100
 _STEPS_PER_HOP = 40
 """Steps per hop after which a walk is given up as stuck."""
-
-
-@dataclass(frozen=True, slots=True)
-class RandomWalk:
-    """Rows of the entities that a random walk reached, in the order reached."""
-
-    entities: tuple[int, ...]
-
-    @property
-    def hops(self) -> int:
-        """Distinct entities reached from the first."""
-        return len(self.entities) - 1
 
 
 def shuffled_entities(index: Snapshot, rng: np.random.Generator) -> Iterator[int]:
@@ -45,33 +32,31 @@ def shuffled_relations(index: Snapshot, rng: np.random.Generator) -> Iterator[in
             yield n
 
 
-def random_walk(graph: Graph, rng: np.random.Generator, *, hops: int = HOPS) -> RandomWalk | None:
+def random_walk(graph: Graph, rng: np.random.Generator, *, hops: int = HOPS) -> tuple[int, ...]:
     """Walk from a random vertex, with equal probability for each neighbour, until enough distinct vertices are reached.
 
     A walk that gets stuck restarts elsewhere. If no component is large enough, the walk covers as much as it can of the
-    largest one; `RandomWalk.hops` says how much.
+    largest one.
 
     Returns:
-        None if the graph has no edge.
+        Rows of the distinct entities in the order reached: `hops` + 1 if possible, none if the graph has no edge.
     """
     degrees = graph.degrees
     if not degrees.any():
-        return None
+        return ()
     labels = graph.components()
     sizes = np.bincount(labels)
     wanted = min(hops, int(sizes.max()) - 1)
     starts: NDArray[np.int64] = np.flatnonzero(sizes[labels] > wanted)
-    best: RandomWalk | None = None
+    best: tuple[int, ...] = ()
     for _ in range(_RETRIES):
-        walk = _walk(graph, int(rng.choice(starts)), wanted, rng)
-        if walk.hops >= wanted:
-            return walk
-        if best is None or walk.hops > best.hops:
-            best = walk
+        best = max(best, _walk(graph, int(rng.choice(starts)), wanted, rng), key=len)
+        if len(best) > wanted:
+            break
     return best
 
 
-def _walk(graph: Graph, start: int, hops: int, rng: np.random.Generator) -> RandomWalk:
+def _walk(graph: Graph, start: int, hops: int, rng: np.random.Generator) -> tuple[int, ...]:
     seen = {start: None}
     current = start
     for _ in range(_STEPS_PER_HOP * max(hops, 1)):
@@ -80,4 +65,4 @@ def _walk(graph: Graph, start: int, hops: int, rng: np.random.Generator) -> Rand
         neighbours = graph.neighbours(current)
         current = int(neighbours[int(rng.integers(len(neighbours)))])
         seen[current] = None
-    return RandomWalk(tuple(seen))
+    return tuple(seen)

@@ -8,7 +8,6 @@ from polygraph.evaluate.statistics.bradley_terry import Strength
 from polygraph.evaluate.statistics.decide import Decision, within
 from polygraph.evaluate.statistics.intervals import Interval
 from polygraph.evaluate.statistics.length_bias import LengthEffect
-from polygraph.evaluate.statistics.paired_tests import PairedTest
 from polygraph.evaluate.statistics.power import PowerAnalysis
 from polygraph.evaluate.statistics.win_rates import BoxStatistics, WinRates
 
@@ -52,8 +51,6 @@ class PairSummary:
     """Relative win rate over the questions that neither method refused; None if those are all, or fewer than ten."""
     pooled: WinRates
     """Over all questions and trials."""
-    win_box: BoxStatistics
-    """Win rate of a, over trials."""
     relative_box: BoxStatistics
     """Relative win rate over trials, which shows the noise of the judge."""
     relative: Interval
@@ -72,8 +69,6 @@ class PairSummary:
     """Mean difference of scores in points of the scale, with its 95% interval over questions, for this pair alone."""
     gap_p: float
     """p-value of the gap, from the same construction, for this pair alone."""
-    test: PairedTest
-    """A second opinion on the gap, with effect sizes; it decides nothing."""
     by_aspect: Mapping[str, WinRates]
     by_type: Mapping[str, tuple[WinRates, Interval]]
     consistency: OrderConsistency

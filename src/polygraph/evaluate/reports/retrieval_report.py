@@ -12,15 +12,13 @@ from polygraph.errors import WorkFailed
 from polygraph.evaluate.metrics.oracle import Confusion, Oracle, confusions, oracle
 from polygraph.evaluate.metrics.retrieval import (
     UNITS,
-    Unit,
     check_metric,
     default_metric,
     metric_unit,
-    ranks_by_unit,
     unit_metrics,
 )
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import QuestionResult
+from polygraph.evaluate.records import QuestionResult, Unit
 from polygraph.evaluate.reports.retrieval_conclusions import QuestionCost, conclusions
 from polygraph.evaluate.statistics.compare import Comparison, compare_methods
 from polygraph.evaluate.statistics.intervals import (
@@ -259,7 +257,7 @@ def _values(
         name: {
             r.question: unit_metrics(unit, ranks, ks)[metric]
             for r in some
-            if not r.error and (ranks := ranks_by_unit(r.ranks).get(unit))
+            if not r.error and (ranks := r.ranks.get(unit))
         }
         for name, some in rows.items()
     }
@@ -303,7 +301,7 @@ def _method_result(
 def _metric_means(rows: Sequence[QuestionResult], ks: Sequence[int]) -> MetricMeans:
     values: dict[Unit, list[dict[str, float]]] = {}
     for row in rows:
-        for unit, ranks in ranks_by_unit(row.ranks).items():
+        for unit, ranks in row.ranks.items():
             values.setdefault(unit, []).append(unit_metrics(unit, ranks, ks))
     metrics: dict[str, Interval] = {}
     for unit in UNITS:

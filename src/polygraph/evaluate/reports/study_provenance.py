@@ -33,7 +33,7 @@ class StudyProvenance:
     budgets: tuple[str, ...]
     """Tokens of the context; empty: those of each method."""
     index: str
-    """Digest of the versions of all layers that the methods read; empty if unknown."""
+    """Digest of the versions of all layers that the methods read; empty if they read none."""
     layers: tuple[str, ...]
     """Names of these layers."""
     n_indexes: int
@@ -44,8 +44,6 @@ class StudyProvenance:
     """First and last day of the answers (ISO 8601); empty if unknown."""
     judged: tuple[str, ...]
     """First and last day of the judgements; empty if unknown."""
-    unknown: int
-    """Answers that do not record what they were made with."""
 
 
 def study_provenance(
@@ -58,7 +56,7 @@ def study_provenance(
         judgements: by the protocol of the report.
         judging_dates: days of the judgements, in order.
     """
-    made = [a.made_with for a in answers if a.made_with is not None]
+    made = [a.made_with for a in answers]
     layers = {(m.document, layer): version for m in made for layer, version in m.layers.items()}
     parts = [f"{document}\n{layer}\n{version}" for (document, layer), version in sorted(layers.items())]
     return StudyProvenance(
@@ -75,7 +73,6 @@ def study_provenance(
         versions=_distinct(m.version for m in made),
         answered=_span(sorted({a.date for a in answers if a.date})),
         judged=_span(judging_dates),
-        unknown=len(answers) - len(made),
     )
 
 
@@ -87,17 +84,17 @@ def provenance_table(found: StudyProvenance) -> tuple[tuple[str, str], list[tupl
     at = f", temperature {temperature}" if any(found.answerers) else ""
     several = f", {found.n_indexes} indexes of one document each" if found.n_indexes > 1 else ""
     rows: list[tuple[str, ...]] = [
-        ("answers", f"{answerers}{at}" if answerers else unknown),
+        ("answers", f"{answerers}{at}"),
         ("judge", ", ".join(found.judges) or "none"),
-        ("embedder", ", ".join(found.embedders) or unknown),
-        ("embedder of names", ", ".join(found.name_embedders) or unknown),
-        ("reranker", (", ".join(name or "none" for name in found.rerankers)) or unknown),
-        ("token budget", ", ".join(n or "that of each method" for n in found.budgets) or unknown),
+        ("embedder", ", ".join(found.embedders)),
+        ("embedder of names", ", ".join(found.name_embedders)),
+        ("reranker", ", ".join(name or "none" for name in found.rerankers)),
+        ("token budget", ", ".join(n or "that of each method" for n in found.budgets)),
         (
             "index",
-            f"version {found.index} (layers: {', '.join(found.layers)}){several}" if found.index else unknown,
+            f"version {found.index} (layers: {', '.join(found.layers)}){several}" if found.index else "none",
         ),
-        ("Polygraph", ", ".join(found.versions) or unknown),
+        ("Polygraph", ", ".join(found.versions)),
         ("date of answers", " to ".join(found.answered) or unknown),
         ("date of judgements", " to ".join(found.judged) or ("none" if not found.judges else unknown)),
     ]
@@ -105,9 +102,7 @@ def provenance_table(found: StudyProvenance) -> tuple[tuple[str, str], list[tupl
 
 
 def provenance_line(found: StudyProvenance) -> str:
-    """Return answerer, judge and days in one sentence; empty if the answerer is unknown."""
-    if not found.answerers:
-        return ""
+    """Return answerer, judge and days in one sentence."""
     answerers = ", ".join(name or _NO_MODEL for name in found.answerers)
     judges = f", judged by {', '.join(found.judges)}" if found.judges else ""
     days = f", {' to '.join(found.answered)}" if found.answered else ""
@@ -124,22 +119,11 @@ def provenance_notes(
 ) -> list[str]:
     """Return what models, questions and trials mean for the comparison."""
     notes = []
-    if found.unknown:
-        notes.append(
-            f"the study does not record what {found.unknown} of {len(answers)} answers were made with, so it is not "
-            "certain that they can be compared"
-        )
     if protocol != HUMAN_PROTOCOL:
         notes += [note for judge in found.judges for note in _family_notes(judge, found.answerers)]
     n_grounded = sum(q.type in _GRAPH_LEVELS for q in questions)
     if n_grounded:
-        readers = sorted(
-            {
-                method_of(a.method)
-                for a in answers
-                if a.made_with is not None and "graph" in a.made_with.layers
-            }
-        )
+        readers = sorted({method_of(a.method) for a in answers if "graph" in a.made_with.layers})
         named = f" (here: {', '.join(readers)})" if readers else ""
         share = f"all {n_grounded}" if n_grounded == len(questions) else f"{n_grounded} of {len(questions)}"
         notes.append(

@@ -61,13 +61,13 @@ class StudyReport:
     protocol: str
     gold: AnswerScores | None
     """Scores against gold, if any question has gold."""
+    provenance: StudyProvenance
     confusions: Mapping[tuple[str, str], Confusion] = field(default_factory=dict)
     """By pair of methods."""
     further_conclusions: tuple[str, ...] = ()
     """After those of the findings."""
     agreement: JudgeAgreement | None = None
     """Agreement of several judges."""
-    provenance: StudyProvenance | None = None
 
     @property
     def conclusions(self) -> tuple[str, ...]:
@@ -110,13 +110,12 @@ def html_report(report: StudyReport, vectors: Vectors | None = None) -> str:
         vectors: of the answers, for the map; shape ``(n_answers, dimension)``.
     """
     sections = _sections(report, vectors)
-    made = provenance_line(report.provenance) if report.provenance else ""
     parts = [
         f"<h1>{html.escape(report.title)}</h1>",
         f'<p class="soft">{count_noun(len(report.questions), "question")}, '
         f"{count_noun(len(report.findings.methods), 'method')}, "
         f"{count_noun(len(report.judgements), 'judgement')}, protocol {html.escape(report.protocol)}.</p>",
-        *([f'<p class="soft">{html.escape(made)}</p>'] if made else []),
+        f'<p class="soft">{html.escape(provenance_line(report.provenance))}</p>',
         html.table_of_contents(list(sections)),
     ]
     for heading, content in sections.items():
@@ -141,8 +140,7 @@ def markdown_report(report: StudyReport) -> str:
     if report.agreement:
         table = agreement_table(report.agreement)
         lines += ["", "## Agreement of judges", *_captioned(AGREEMENT_CAPTION, table)]
-    if report.provenance:
-        lines += ["", "## Made with", "", *markdown_table(*provenance_table(report.provenance))]
+    lines += ["", "## Made with", "", *markdown_table(*provenance_table(report.provenance))]
     return "\n".join(lines) + "\n"
 
 
@@ -156,7 +154,7 @@ def json_report(report: StudyReport) -> dict[str, Any]:
         "title": report.title,
         "protocol": report.protocol,
         "settings": dict(report.settings),
-        "made_with": asdict(report.provenance) if report.provenance else None,
+        "made_with": asdict(report.provenance),
         "n_questions": len(report.questions),
         "gold": report.gold.figures() if report.gold else {},
         "gold_scores": asdict(report.gold) if report.gold else None,
@@ -207,9 +205,8 @@ def _sections(report: StudyReport, vectors: Vectors | None) -> dict[str, list[st
     sections["Questions and answers"] = question_sections(
         report.questions, report.answers, report.judgements, found.pairs, report.protocol
     )
-    if report.provenance:
-        caption = "What answers and judgements were made with"
-        sections["Made with"] = [html.table(*provenance_table(report.provenance), caption)]
+    caption = "What answers and judgements were made with"
+    sections["Made with"] = [html.table(*provenance_table(report.provenance), caption)]
     sections["Settings"] = [_settings_table(report)]
     return sections
 

@@ -33,10 +33,10 @@ from polygraph.evaluate.statistics.decide import MARGIN, decide, further_questio
 from polygraph.evaluate.statistics.intervals import Interval, PairedMean, paired_means
 from polygraph.evaluate.statistics.length_bias import length_effect
 from polygraph.evaluate.statistics.multiple_testing import ALPHA, holm, holm_levels
-from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import power_analysis
 from polygraph.evaluate.statistics.randomisation import FLIPS, FLIPS_PER_PAIR
 from polygraph.evaluate.statistics.win_rates import WinRates, box_statistics, win_rates
+from polygraph.records import Usage
 from polygraph.tasks.evaluation.judge import HIGHEST
 
 K = TypeVar("K")
@@ -149,24 +149,20 @@ def _by_method(answers: Iterable[StudyAnswer]) -> dict[str, list[StudyAnswer]]:
 
 
 def _summarise_method(method: str, answers: Sequence[StudyAnswer]) -> MethodSummary:
-    def values(name: str) -> list[float]:
-        found = [a.usage.get(name) for a in answers]
-        return [float(v) for v in found if isinstance(v, int | float)] or [0.0]
-
-    costs = [a.usage.get("cost") for a in answers]
-    calls = [x + y for x, y in zip(values("calls"), values("cached_calls"), strict=False)]
-    kinds = (values("prompt_tokens"), values("completion_tokens"), values("cached_tokens"))
-    tokens = [sum(parts) for parts in zip(*kinds, strict=False)]
+    used = [a.usage for a in answers if a.usage is not None] or [Usage()]
+    costs = [a.usage.cost if a.usage is not None else None for a in answers]
+    known = [cost for cost in costs if cost is not None]
+    seconds = [u.seconds for u in used]
     return MethodSummary(
         method=method,
         n=len(answers),
         refused=sum(a.refused for a in answers),
         words=fmean(count_words(a.uncited_text) for a in answers),
-        calls=fmean(calls),
-        tokens=fmean(tokens),
-        seconds_median=median(values("seconds")),
-        seconds_p95=float(np.quantile(values("seconds"), 0.95)),
-        cost=None if any(c is None for c in costs) else fmean(values("cost")),
+        calls=fmean(u.calls + u.cached_calls for u in used),
+        tokens=fmean(u.prompt_tokens + u.completion_tokens + u.cached_tokens for u in used),
+        seconds_median=median(seconds),
+        seconds_p95=float(np.quantile(seconds, 0.95)),
+        cost=fmean(known) if len(known) == len(costs) else None,
     )
 
 
@@ -230,7 +226,6 @@ def _summarise_pair(
     # Questions with a refusal say nothing about the effect of length.
     answered = {q: s for q, s in signs.items() if (q, a) not in data.refused and (q, b) not in data.refused}
     values = np.asarray(list(signs.values()))
-    trials = _rates_by_trial(found)
     gap = _paired(gaps, data.seed, bound=max(float(HIGHEST), *map(abs, gaps.values())))
     own = [j for j in data.judgements[frozenset((a, b))] if len(j.methods) == 2]
     deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
@@ -247,8 +242,7 @@ def _summarise_pair(
         if _MIN_QUESTIONS <= len(answered) < len(signs)
         else None,
         pooled=win_rates([o.verdict() for o in found]),
-        win_box=box_statistics([t.win for t in trials]),
-        relative_box=box_statistics([t.relative for t in trials]),
+        relative_box=box_statistics([t.relative for t in _rates_by_trial(found)]),
         relative=relative.interval(),
         level=ALPHA,
         p=relative.p,
@@ -257,7 +251,6 @@ def _summarise_pair(
         further=None,
         gap=gap.interval(),
         gap_p=gap.p,
-        test=paired_test(list(gaps.values()), [0.0] * len(gaps)),
         by_aspect={
             aspect: win_rates([o.verdict(aspect) for o in found if aspect in o.totals])
             for aspect in dict.fromkeys(aspect for o in found for aspect in o.totals)

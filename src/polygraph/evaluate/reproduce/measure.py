@@ -173,12 +173,9 @@ def _answer_values(
     asked = [q for q in questions if _applies(q, column) and (q.id, method) in answers]
     given = [answers[q.id, method] for q in asked]
     if column.measure in _USAGE_MEASURES:
-        usages = [[a.usage.get(name) for name in _USAGE_MEASURES[column.measure]] for a in given]
         # An answer with unknown usage is left out; counting it as 0 would be wrong.
-        known = [[n for n in usage if isinstance(n, int | float)] for usage in usages]
-        return [
-            float(sum(some)) for some, usage in zip(known, usages, strict=True) if len(some) == len(usage)
-        ]
+        used = [a.usage for a in given if a.usage is not None]
+        return [float(sum(getattr(u, name) for name in _USAGE_MEASURES[column.measure])) for u in used]
     texts = [a.uncited_text for a in given]
     golds = [q.references or q.answers for q in asked]
     if not texts:

@@ -192,7 +192,7 @@ def _temperature(
     """
     if models.chat is None:
         return 0.0
-    known = [a.made_with.temperature for a in earlier if a.trial == 0 and a.made_with is not None]
+    known = [a.made_with.temperature for a in earlier if a.trial == 0]
     sampled_again = options.trials > 1 or any(instance_of(m) > 1 for m in methods)
     default = known[0] if known else SAMPLING_TEMPERATURE if sampled_again else 0.0
     chosen = default if options.temperature is None else options.temperature
@@ -246,11 +246,8 @@ class _Answerer:
             # A method of the user's own, or a defect of ours: no reason to lose the answers of the others.
             self._failed.setdefault(method, (question.id, error))
             return None
-        answer = replace(
-            StudyAnswer.from_answer(question.id, method, found),
-            trial=trial,
-            made_with=self._describe(method),
-            date=today(),
+        answer = StudyAnswer.from_answer(
+            question.id, method, found, trial=trial, made_with=self._describe(method), date=today()
         )
         changed = differences([(method, self._planned[method]), (method, answer.made_with)])
         if changed:

@@ -78,14 +78,14 @@ def describe_answerer(
     )
 
 
-def differences(made: Iterable[tuple[str, MadeWith | None]]) -> list[str]:
+def differences(made: Iterable[tuple[str, MadeWith]]) -> list[str]:
     """Return in what some answers differ that must not differ within a study, one phrase per part.
 
     Models, temperature, token budget and version must be the same for all answers, but tuned readers have a chat model
     and a form of their own; parameters for all answers of a method; each layer of an index for all that read it.
 
     Args:
-        made: method and record of each answer; None: unknown.
+        made: method and record of each answer.
     """
     values: dict[str, dict[str, list[str]]] = {}
     layers: dict[tuple[str, str], set[str]] = {}
@@ -96,9 +96,6 @@ def differences(made: Iterable[tuple[str, MadeWith | None]]) -> list[str]:
             methods.append(method)
 
     for method, record in made:
-        add("models, settings and index", "unknown" if record is None else "recorded", method)
-        if record is None:
-            continue
         for part, label in _LABELS.items():
             value = getattr(record, part)
             shared = f"{label} of tuned readers" if part in ("chat", "form") and is_tuned(method) else label

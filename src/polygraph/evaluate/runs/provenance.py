@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -15,37 +15,6 @@ _DIGITS = 12
 """Hexadecimal digits of a part's digest."""
 _UNRELATED = frozenset({"cli", "indexing/estimate", "indexing/exchange", "sample", "testing"})
 """Sub-packages that no result depends on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
-    """Digests of everything that the result of one question and method depends on."""
-
-    question: str
-    """Text and gold of the question."""
-    method: str
-    """Name and parameters of the method."""
-    index: str
-    """Versions of the layers that the method reads, which depend on documents, settings and embedders."""
-    models: str
-    """Chat model and reranker."""
-    options: str
-    """Filter, token budget, depth."""
-    code: str
-    """Code of Polygraph, and of the method if it is the user's own."""
-
-    @property
-    def key(self) -> str:
-        """Digest of all parts."""
-        return digest(*self.as_dict().values())
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the parts by name, for a line of the results file."""
-        return asdict(self)
-
-
-PARTS = tuple(f.name for f in fields(Provenance))
-"""Names of the parts, in the order in which reports list them."""
 
 
 def part_digest(*texts: str) -> str:

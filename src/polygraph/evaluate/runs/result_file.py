@@ -3,13 +3,13 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from polygraph.errors import BadInput, StorageFailed
-from polygraph.evaluate.records import QuestionResult
-from polygraph.evaluate.runs.provenance import PARTS
+from polygraph.evaluate.records import Provenance, QuestionResult, record_reader
 
 _PREFIX = b'{"question": "'
 """The beginning of every line of a results file."""
@@ -46,7 +46,7 @@ class ResultFile:
         Raises:
             StorageFailed: if the file cannot be written.
         """
-        line = json.dumps(result.as_dict(), ensure_ascii=False) + "\n"
+        line = json.dumps(asdict(result), ensure_ascii=False) + "\n"
         try:
             self._file.write(line.encode("utf-8", "surrogatepass"))
             self._file.flush()
@@ -81,15 +81,14 @@ def stale_results(
         current: results of the run.
 
     Returns:
-        The number of unused results; and by part of the provenance, in the order of `PARTS`, how many differ in it.
+        The number of unused results; and by part of the provenance how many differ in it.
     """
-    keys = {r.key for r in current}
+    keys = {r.rests_on.key for r in current}
     unused = [r for key, r in stored.items() if key not in keys]
     now = {(r.question, r.method): r.rests_on for r in current}
     pairs = [(r.rests_on, now[r.question, r.method]) for r in unused if (r.question, r.method) in now]
-    # Lines of an earlier release have no parts: all that is known is that the code differs.
-    pairs = [(old or {**new, "code": ""}, new) for old, new in pairs]
-    changed = {part: sum(old.get(part) != new[part] for old, new in pairs) for part in PARTS}
+    parts = [f.name for f in fields(Provenance)]
+    changed = {part: sum(getattr(old, part) != getattr(new, part) for old, new in pairs) for part in parts}
     return len(unused), {part: n for part, n in changed.items() if n}
 
 
@@ -98,11 +97,12 @@ def _read(path: Path, results: dict[str, QuestionResult]) -> int:
     if path.is_dir():
         raise BadInput(f"--output {path} is a folder. Name a file, such as {path / 'retrieval.jsonl'}")
     size = 0
+    read_result = record_reader(QuestionResult)
     with path.open("rb") as opened:
         for number, raw in enumerate(opened, 1):
             try:
-                result = QuestionResult.from_dict(json.loads(raw.decode("utf-8", "surrogatepass")))
-            except (ValueError, KeyError, TypeError) as problem:
+                result = read_result(json.loads(raw.decode("utf-8", "surrogatepass")))
+            except ValueError as problem:
                 if not raw.endswith(b"\n") and _PREFIX.startswith(raw[: len(_PREFIX)]) and _is_truncated(raw):
                     break  # the line being written when the run was stopped
                 raise _foreign(path, number) from problem
@@ -110,7 +110,7 @@ def _read(path: Path, results: dict[str, QuestionResult]) -> int:
                 break
             size += len(raw)
             if not result.error:
-                results[result.key] = result
+                results[result.rests_on.key] = result
     return size
 
 

@@ -21,9 +21,9 @@ from polygraph.errors import (
 from polygraph.evaluate.metrics.relevance import ResolvedGold, rank_gold, resolve_gold
 from polygraph.evaluate.metrics.retrieval import KS, UNITS, check_metric, metric_unit, search_depth
 from polygraph.evaluate.questions.file import Question, sample_questions
-from polygraph.evaluate.records import QuestionResult
+from polygraph.evaluate.records import Provenance, QuestionResult
 from polygraph.evaluate.reports.retrieval_report import QuestionCounts, RetrievalReport, summarise_retrieval
-from polygraph.evaluate.runs.provenance import Provenance, code_digest, parameters_text, part_digest
+from polygraph.evaluate.runs.provenance import code_digest, parameters_text, part_digest
 from polygraph.evaluate.runs.result_file import ResultFile, stale_results
 from polygraph.evaluate.statistics.decide import MARGIN
 from polygraph.indexing.progress import Progress
@@ -163,14 +163,9 @@ class RetrievalRun:
 
             def measure_with(name: str) -> None:
                 nonlocal n_done
-                each = (question.id, name)
-                result = replace(
-                    self._measure_one(question, name, embedded),
-                    key=keys[each],
-                    rests_on=provenance[each].as_dict(),
-                )
+                result = self._measure_one(question, name, provenance[question.id, name], embedded)
                 with self._lock:
-                    done[keys[each]] = result
+                    done[keys[question.id, name]] = result
                     n_done += 1
                     if file is not None:
                         file.add(result)
@@ -232,7 +227,11 @@ class RetrievalRun:
         return (self._models.embedder, CHUNK_VECTOR_LAYERS), (self._models.name_embedder, NAME_VECTOR_LAYERS)
 
     def _measure_one(
-        self, question: Question, name: str, embedded: Mapping[str, tuple[float, float, Usage]]
+        self,
+        question: Question,
+        name: str,
+        provenance: Provenance,
+        embedded: Mapping[str, tuple[float, float, Usage]],
     ) -> QuestionResult:
         started, cpu_started = time.perf_counter(), time.process_time()
         try:
@@ -240,7 +239,9 @@ class RetrievalRun:
         except (BudgetReached, RequestsWaiting, UserError):
             raise
         except Exception as problem:  # a method of the user's own may raise anything
-            return QuestionResult(question=question.id, method=name, error=_problem_text(problem))
+            return QuestionResult(
+                question=question.id, method=name, rests_on=provenance, error=_problem_text(problem)
+            )
         seconds, cpu_s = time.perf_counter() - started, time.process_time() - cpu_started
         usage = found.usage
         alone = runs_alone(self._methods[name], self._models)
@@ -252,6 +253,7 @@ class RetrievalRun:
         return QuestionResult(
             question=question.id,
             method=name,
+            rests_on=provenance,
             ranks=rank_gold(self._gold[question.id], found, self._index, self._depth),
             ranking=found.ranking[:_KEPT_RANKS],
             n_ranked=len(found.ranking),

@@ -4,24 +4,22 @@ import json
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
-from polygraph.errors import BadInput, StorageFailed, quoted
+from polygraph.errors import BadInput, StorageFailed, other_format, quoted
 from polygraph.evaluate.judging.judgements import Judgement
-from polygraph.evaluate.judging.length_alignment import AlignedPair, AlignmentStatus
+from polygraph.evaluate.judging.length_alignment import AlignedPair
 from polygraph.evaluate.questions.file import Question, question_line, read_questions
-from polygraph.evaluate.records import USAGE_FIELDS, MadeWith, StudyAnswer
-from polygraph.records import Json
+from polygraph.evaluate.records import StudyAnswer, record_reader
+from polygraph.records import Json, Usage
 from polygraph.store.atomic_files import write_file
 
 T = TypeVar("T")
 MANIFEST = "study.json"
-FORMAT = 2
-"""Answers carry what they were made with, judgements their reasons."""
-_READABLE = (1, FORMAT)
-"""Formats that are read; answers of format 1 do not say what they were made with."""
+FORMAT = 3
+"""Raised with every change of what is written: no other is read."""
 _MAX_LINE = 16_000_000
 """In characters."""
 
@@ -37,7 +35,7 @@ class StudyFolder:
         path: of the folder; created if it does not exist.
 
     Raises:
-        BadInput: if the folder contains anything else.
+        BadInput: if the folder contains anything else, or a study of another format.
         StorageFailed: if the folder cannot be created.
     """
 
@@ -50,6 +48,7 @@ class StudyFolder:
             raise BadInput(
                 f"the folder {path} contains something that is not a study. Name another one with --output"
             )
+        self.settings()  # which must be readable
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -63,7 +62,7 @@ class StudyFolder:
         """Return the settings of the steps so far; empty before the first.
 
         Raises:
-            BadInput: if their file is damaged, or of a version of the format that cannot be read.
+            BadInput: if their file is damaged or of another format.
         """
         path = self.path / MANIFEST
         if not path.is_file():
@@ -72,11 +71,11 @@ class StudyFolder:
             found = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise BadInput(f"{path} is not JSON: {error}. Restore it or start another study") from error
-        if not isinstance(found, dict) or found.get("polygraph_study") not in _READABLE:
-            raise BadInput(
-                f"{path} does not belong to a study that this version reads (format {FORMAT} or earlier). Start "
-                "another with --output"
-            )
+        if not isinstance(found, dict) or "polygraph_study" not in found:
+            raise BadInput(f"{path} does not belong to a study. Start another with --output")
+        if found["polygraph_study"] != FORMAT:
+            fix = "Start another with --output"
+            raise BadInput(other_format(f"the study at {self.path}", found["polygraph_study"], FORMAT, fix))
         return found
 
     def fix_settings(self, step: str, values: Mapping[str, Json]) -> None:
@@ -96,7 +95,7 @@ class StudyFolder:
                 "settings, or another folder with --output"
             )
         if before is None:
-            recorded |= {step: now, "polygraph_study": FORMAT}
+            recorded[step] = now
             text = json.dumps(recorded, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
             self._replace(self.path / MANIFEST, text.encode("utf-8", "replace"))
 
@@ -219,7 +218,8 @@ class StudyFolder:
     def add_answer(self, answer: StudyAnswer) -> None:
         """Append an answer and its usage."""
         identity = {"question": answer.question, "method": answer.method, "trial": answer.trial}
-        self.append("usage", [{**identity, "date": answer.date, **answer.usage}])
+        usage = asdict(answer.usage) if answer.usage is not None else {}
+        self.append("usage", [{**identity, "date": answer.date, **usage}])
         self.append("answers", [answer.as_json()])
 
     def answers(self, *, all_trials: bool = False) -> list[StudyAnswer]:
@@ -232,13 +232,10 @@ class StudyFolder:
             (str(row.get("question")), str(row.get("method")), row.get("trial", 0)): row
             for row in self.lines("usage")
         }
-        found = _latest(self._records("answers", _answer), lambda a: (*a.key, a.trial))
+        read_usage = record_reader(Usage)
+        found = _latest(self._records("answers", StudyAnswer), lambda a: (*a.key, a.trial))
         return [
-            replace(
-                a,
-                usage={k: v for k, v in row.items() if k in USAGE_FIELDS},
-                date=str(row.get("date", "")),
-            )
+            replace(a, usage=read_usage(row) if "calls" in row else None, date=str(row.get("date", "")))
             for a in found
             if all_trials or a.trial == 0
             for row in [usage.get((*a.key, a.trial), {})]
@@ -272,27 +269,39 @@ class StudyFolder:
 
     def aligned(self) -> list[AlignedPair]:
         """Return the aligned pairs so far, without duplicates."""
-        return _latest(self._records("aligned", _aligned), lambda p: (p.question, p.a, p.b, p.trial))
+        return _latest(self._records("aligned", AlignedPair), lambda p: (p.question, p.a, p.b, p.trial))
 
     def judgements(self) -> list[Judgement]:
         """Return the judgements so far, without duplicates."""
-        return _latest(self._records("judgements", Judgement.from_json), lambda j: j.key)
+        return _latest(self._records("judgements", Judgement), lambda j: j.key)
 
-    def _records(self, name: str, read: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+    def _records(self, name: str, kind: type[T]) -> Iterator[T]:
+        read = record_reader(kind)
         for row in self.lines(name):
             try:
                 yield read(row)
-            except (KeyError, TypeError, ValueError) as error:
+            except ValueError as error:
                 raise BadInput(
                     f"{self.file(name)} has an invalid line: {error}. Correct or remove it"
                 ) from error
+
+
+def is_study(path: Path) -> bool:
+    """Tell whether a folder holds a study of the format that is read."""
+    if not (path / MANIFEST).is_file():
+        return False
+    try:
+        StudyFolder(path)
+    except BadInput:
+        return False
+    return True
 
 
 def open_study(path: Path) -> StudyFolder:
     """Open an existing study.
 
     Raises:
-        BadInput: if there is none, or the folder contains something else.
+        BadInput: if there is none, it has another format, or the folder contains something else.
     """
     if not (path / MANIFEST).is_file():
         raise BadInput(
@@ -320,22 +329,6 @@ def _latest(records: Iterable[T], key: Callable[[T], Any]) -> list[T]:
     return list(found.values())
 
 
-def _answer(row: Mapping[str, Any]) -> StudyAnswer:
-    return StudyAnswer(
-        question=str(row["question"]),
-        method=str(row["method"]),
-        text=str(row["text"]),
-        refused=bool(row.get("refused", False)),
-        extractive=bool(row.get("extractive", False)),
-        citations=_objects(row.get("citations")),
-        evidence=_objects(row.get("evidence")),
-        context=str(row.get("context", "")),
-        notes=tuple(str(n) for n in row.get("notes") or ()),
-        trial=int(row.get("trial", 0)),
-        made_with=MadeWith.from_json(made) if isinstance(made := row.get("made_with"), dict) else None,
-    )
-
-
 def _answer_keys(row: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Return question and method of the answers that a line of any file rests on."""
     methods = row.get("methods")
@@ -349,26 +342,3 @@ def _was(before: Mapping[str, Json], key: str) -> str:
 
 def _is(now: Mapping[str, Json], key: str) -> str:
     return f"is {now[key]!r}" if key in now else "is not recorded"
-
-
-def _aligned(row: Mapping[str, Any]) -> AlignedPair:
-    first, second = row["texts"]
-    words = row["words"]
-    how = row["how"]
-    if how not in get_args(AlignmentStatus):
-        raise ValueError(f"how is {how!r}")
-    return AlignedPair(
-        question=str(row["question"]),
-        a=str(row["a"]),
-        b=str(row["b"]),
-        texts=(str(first), str(second)),
-        words=(int(words[0]), int(words[1])),
-        attempts=int(row.get("attempts", 0)),
-        trial=int(row.get("trial", 0)),
-        how=how,
-    )
-
-
-def _objects(value: object) -> tuple[Mapping[str, Json], ...]:
-    items: Sequence[object] = value if isinstance(value, list) else []
-    return tuple(item for item in items if isinstance(item, dict))

@@ -107,7 +107,7 @@ def require_answerer(
             for pair in pairs
             if answer.method in pair and (answer.question, answer.trial, *pair) not in aligned
         ]
-        if made is None or made.chat == chat.name or not waiting:
+        if made.chat == chat.name or not waiting:
             continue
         wrote = made.chat or "no model (they consist of sentences from the documents)"
         change = f"Set POLYGRAPH_CHAT_MODEL to {made.chat}, or use" if made.chat else "Use"
@@ -212,7 +212,7 @@ def judge_together(
 
 def add_ratings(study: StudyFolder, ratings: Sequence[Judgement]) -> None:
     """Add the ratings of a sheet; a later rating by the same rater of the same answers replaces the earlier one."""
-    study.append("judgements", [j.as_json() for j in ratings])
+    study.append("judgements", [asdict(j) for j in ratings])
     # Read back: of two ratings of the same answers in different orders both count, in the same order the later one.
     _write_sorted(study, study.judgements())
 
@@ -243,7 +243,7 @@ class _JudgementRecorder:
         self._judged = SharedCounter(progress, "judgements", len(self.earlier), total)
 
     def record(self, judgement: Judgement) -> None:
-        self._study.append("judgements", [judgement.as_json()])
+        self._study.append("judgements", [asdict(judgement)])
         self._judged.add_one()
 
     def finish(self, found: Sequence[Judgement]) -> list[Judgement]:
@@ -258,7 +258,7 @@ def _write_sorted(study: StudyFolder, judgements: Sequence[Judgement]) -> None:
     ordered = sorted(
         judgements, key=lambda j: (j.protocol, j.judge, j.trial, j.question, j.methods, j.repeat)
     )
-    study.write("judgements", [j.as_json() for j in ordered])
+    study.write("judgements", [asdict(j) for j in ordered])
 
 
 def _stripped(a: StudyAnswer, b: StudyAnswer) -> tuple[str, str]:
@@ -277,7 +277,7 @@ def _align_pair(
     n_items = {a.method: len(a.evidence) for a in answers}
     methods, texts = (answers[0].method, answers[1].method), _stripped(*answers)
     trial = answers[0].trial
-    temperatures = {a.method: a.made_with.temperature if a.made_with is not None else 0.0 for a in answers}
+    temperatures = {a.method: a.made_with.temperature for a in answers}
 
     def rewrite(method: str, target: int, attempt: int) -> str:
         with sampled(run_number(method, trial), temperatures[method]):

@@ -203,12 +203,12 @@ def _cost_table(found: ReaderComparison) -> _Table:
 
 def _cost(found: ReaderComparison, system: str) -> dict[str, float]:
     """Return the mean tokens and seconds of a question."""
-    usage: list[Mapping[str, Any]] = [a.usage for a in found.answers if a.method == system]
-
-    def mean(*fields: str) -> float:
-        return sum(float(row.get(name) or 0) for row in usage for name in fields) / (len(usage) or 1)
-
-    return {"tokens": mean("prompt_tokens", "completion_tokens"), "seconds": mean("seconds")}
+    usage = [a.usage for a in found.answers if a.method == system and a.usage is not None]
+    n = len(usage) or 1
+    return {
+        "tokens": sum(u.prompt_tokens + u.completion_tokens for u in usage) / n,
+        "seconds": sum(u.seconds for u in usage) / n,
+    }
 
 
 def _training_line(training: Mapping[str, Any]) -> str:

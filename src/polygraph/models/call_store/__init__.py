@@ -46,7 +46,7 @@ def open_call_store(place: CallPlace | None, durability: Durability = "normal") 
         durability: `normal` survives the end of the process at any moment, `full` also a loss of power.
 
     Raises:
-        IndexUnreadable: if the tables are damaged or have a newer format.
+        IndexUnreadable: if the tables are damaged or have another format.
         StorageFailed: if they cannot be written.
         IndexLocked: if another process locks them for longer than the timeout.
         MissingExtra: if psycopg is not installed.

@@ -17,7 +17,7 @@ LOOKUP_KEYS = 900
 class CallStore:
     """What was paid for: replies, vectors, the ledger, questions, and requests in quarantine.
 
-    Texts of replies are compressed: bytes are the text by zlib, a string is a text of an earlier version.
+    Texts of replies are compressed by zlib.
 
     Args:
         database: holds the tables; its errors pass.
@@ -240,22 +240,13 @@ class CallStore:
                     on_rows(len(rows))
 
     def _parts(self, table: str) -> Iterator[list[Row]]:
-        """Yield the rows of a table in parts, by key, with texts compressed."""
+        """Yield the rows of a table in parts, by key."""
         key, *_ = columns = _COLUMNS[table]
-        packed = next((i for i, name in enumerate(columns) if name in ("text", "raw")), None)
         query = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
         small = table in ("cached", "batch_refusal")  # their keys have several columns
         rows = self._database.rows(query if small else f"{query} ORDER BY {key} LIMIT {_PART}")
         while rows:
-            if packed is None:
-                yield rows
-            else:
-                yield [
-                    (*row[:packed], _packed(row[packed]), *row[packed + 1 :])
-                    if isinstance(row[packed], str)
-                    else row
-                    for row in rows
-                ]
+            yield rows
             if small or len(rows) < _PART:
                 return
             more = f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {_PART}"
@@ -271,12 +262,10 @@ class CallStore:
         """Close the connection; a second time does nothing."""
         self._database.close()
 
-    def _unpacked(self, stored: bytes | str) -> str:
-        if isinstance(stored, str):
-            return stored
+    def _unpacked(self, stored: bytes) -> str:
         try:
             return zlib.decompress(stored).decode("utf-8")
-        except (zlib.error, UnicodeError) as error:
+        except (TypeError, zlib.error, UnicodeError) as error:
             raise IndexUnreadable(
                 f"a reply stored in {self._database.place} is damaged ({error}). Move the file away to continue "
                 "without it: what it held will be requested from the models again"

@@ -27,7 +27,7 @@ class CallDatabase(Protocol):
     """One connection for all threads of a process; the database coordinates several processes.
 
     Raises:
-        IndexUnreadable: if the tables are damaged or were written by a newer version.
+        IndexUnreadable: if the tables are damaged or have another format.
         StorageFailed: if they cannot be written.
         IndexLocked: if another process locks them for longer than a timeout.
     """

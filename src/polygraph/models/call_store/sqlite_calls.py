@@ -8,18 +8,19 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from polygraph.errors import IndexLocked, IndexUnreadable, StorageFailed
+from polygraph.errors import IndexLocked, IndexUnreadable, StorageFailed, other_format
 from polygraph.models.call_store.database import Row
 from polygraph.models.call_store.records import Durability
 
-FORMAT = 5
+FORMAT = 6
+"""Raised with every change of what is written: no other is read."""
 BUSY_TIMEOUT_S = 30.0
 _PAGE_BYTES = 16_384
 """A page of SQLite's default size holds one vector of 1,536 numbers, and leaves a quarter empty."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reply (
-  key TEXT PRIMARY KEY, model TEXT NOT NULL, text TEXT NOT NULL,
+  key TEXT PRIMARY KEY, model TEXT NOT NULL, text BLOB NOT NULL,
   prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, finish TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS likelihood (
@@ -40,7 +41,7 @@ CREATE TABLE IF NOT EXISTS asked (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS quarantine (
   key TEXT PRIMARY KEY, repair_key TEXT NOT NULL, stage TEXT NOT NULL, method TEXT NOT NULL,
-  model TEXT NOT NULL, problem TEXT NOT NULL, raw TEXT NOT NULL
+  model TEXT NOT NULL, problem TEXT NOT NULL, raw BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batch (
   key TEXT PRIMARY KEY, stage TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL,
@@ -111,12 +112,10 @@ class SqliteCalls:
         run("PRAGMA journal_mode = WAL")
         run(f"PRAGMA synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}")
         found = run("PRAGMA user_version").fetchone()[0]
-        if found > FORMAT:
-            raise IndexUnreadable(
-                f"{self._path} was written by a newer version of Polygraph (format {found}, this one reads "
-                f"{FORMAT}). Upgrade with: pip install -U polygraph-rag"
-            )
-        if found < FORMAT:
+        if found not in (0, FORMAT):
+            fix = "Move it away to continue without it: what it held will be requested from the models again"
+            raise IndexUnreadable(other_format(str(self._path), found, FORMAT, fix))
+        if not found:
             with self._transaction():
                 for statement in _SCHEMA.split(";\n"):
                     if statement.strip():
@@ -252,11 +251,3 @@ def remove_unused(path: Path) -> None:
         connection.close()
     if is_alone and not used:
         path.unlink(missing_ok=True)
-
-
-def is_current(path: Path) -> bool:
-    """Tell whether a file has the format of this version; it is not changed."""
-    with path.open("rb") as file:
-        head = file.read(64)
-    # https://sqlite.org/fileformat2.html#user_version_number: a change of it may still be in the log.
-    return len(head) == 64 and int.from_bytes(head[60:64], "big") == FORMAT

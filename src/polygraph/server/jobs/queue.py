@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from polygraph.errors import BadInput, StorageFailed
+from polygraph.indexing.progress import stage_name
 
 JobState: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
@@ -84,6 +85,7 @@ class Job:
             "about": list(self.about),
             "state": self.state,
             "stage": self.stage,
+            "doing": stage_name(self.stage),
             "done": self.done,
             "total": self.total,
             "seconds": self.seconds,

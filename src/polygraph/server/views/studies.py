@@ -8,7 +8,7 @@ from typing import Any
 
 from polygraph.evaluate.reports.charts import pca_2d
 from polygraph.evaluate.reports.study_report import embed_answers
-from polygraph.evaluate.runs.study_folder import MANIFEST, StudyFolder, open_study
+from polygraph.evaluate.runs.study_folder import MANIFEST, StudyFolder, is_study, open_study
 from polygraph.models import Models
 from polygraph.server.problems import Problem, unknown
 
@@ -18,11 +18,10 @@ _MAX_REPORT = 50_000_000
 
 
 def study_list(folder: Path) -> list[dict[str, Any]]:
-    """Return the studies of a folder by name; what is not a study is left out."""
+    """Return the studies of a folder by name; what is not a study of this format is left out."""
     if not folder.is_dir():
         return []
-    found = sorted(each for each in folder.iterdir() if (each / MANIFEST).is_file())
-    return [study_view(folder, each.name, brief=True) for each in found]
+    return [study_view(folder, each.name, brief=True) for each in sorted(folder.iterdir()) if is_study(each)]
 
 
 def study_view(folder: Path, name: str, *, brief: bool = False) -> dict[str, Any]:

@@ -130,23 +130,6 @@ def _parents(stream: Stream) -> Iterator[list[Cell]]:
             yield [c["id"], c["parent"]]
 
 
-NODES: Mapping[str, str] = {
-    "documents.csv": "Document",
-    "chunks.csv": "Chunk",
-    "entities.csv": "Entity",
-    "communities.csv": "Community",
-}
-"""Files of nodes, with the label that ``neo4j-admin`` gives them."""
-
-RELATIONSHIPS: Mapping[str, str] = {
-    "relations.csv": "RELATED_TO",
-    "part_of.csv": "PART_OF",
-    "mentioned_in.csv": "MENTIONED_IN",
-    "member_of.csv": "MEMBER_OF",
-    "within.csv": "WITHIN",
-}
-"""Files of relationships with their type."""
-
 _FILES: Mapping[str, tuple[str, Callable[[Stream], Iterator[list[Cell]]]]] = {
     "documents.csv": ("id:ID(Document),title,metadata", _documents),
     "chunks.csv": ("id:ID(Chunk),ordinal:long,start:long,end:long,n_tokens:long,text", _chunks),

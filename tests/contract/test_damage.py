@@ -233,16 +233,3 @@ def test_a_file_is_compared_again_after_a_change_or_a_day(sound, tmp_path, monke
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() + 25 * 3600)
     assert open_once() == 1
-
-
-def test_an_index_of_an_earlier_version_has_no_checksums_until_it_is_written(sound, tmp_path):
-    index = Path(shutil.copytree(sound, tmp_path / "index"))
-    before = answers(index)
-    (index / "derived" / "index.sums").unlink()
-    db = sqlite3.connect(index / "index.sqlite")
-    db.execute("DROP TABLE reread")
-    db.close()
-    assert answers(index)[0] == before[0]
-    SqliteStore(index, mode="write").close()
-    assert page_sums.read_sums(index / "index.sqlite") is not None
-    assert answers(index) == before

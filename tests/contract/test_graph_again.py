@@ -77,6 +77,7 @@ DECISIONS = (
 )
 MANIFEST = Manifest(
     chunk_tokens=40,
+    overlap_tokens=0,
     window_tokens=80,
     language="en",
     embedder="hashed-spelling-256",
@@ -87,6 +88,12 @@ MANIFEST = Manifest(
     extractor_settings={},
     reports="extractive",
     community_size=10,
+    community_weight="strength",
+    profile="",
+    descriptions="extractive",
+    description_tokens=400,
+    report_words=500,
+    same="",
 )
 
 

@@ -18,8 +18,10 @@ from polygraph.store.layers import FILE_LAYERS
 from polygraph.store.open_store import finished_stamp, open_store, open_to_write
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.layer_files import LayerFiles
+from polygraph.store.postgres.schema import MIGRATIONS
 from polygraph.store.postgres.store import PostgresStore
 from polygraph.store.report_tables import ReportTables
+from polygraph.store.tables import FORMAT, FORMAT_KEY
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.store_records import TRICKY, put_document
 from polygraph.workspace.index import Index
@@ -93,6 +95,42 @@ def test_readers_too_refuse_an_index_of_a_newer_version(url, folder):
         connection.execute("INSERT INTO polygraph_migrations VALUES ('index', 99)")
     with pytest.raises(IndexUnreadable, match=r"newer version of Polygraph: version 99 .* Upgrade Polygraph"):
         open_store(folder, mode="read")
+
+
+@pytest.mark.parametrize("mode", ["read", "write"])
+@pytest.mark.parametrize(
+    ("found", "fix"),
+    [
+        (None, "Build it again"),
+        (FORMAT - 1, "Build it again"),
+        (FORMAT + 1, "Upgrade with: pip"),
+    ],
+)
+@pytest.mark.parametrize("version", [len(MIGRATIONS), len(MIGRATIONS) + 2])
+def test_an_index_of_another_format_is_refused(url, folder, mode, found, fix, version):
+    with open_to_write(folder) as store, store.transaction():
+        store.set_meta(FORMAT_KEY, None if found is None else str(found))
+    with connect(url) as connection:
+        connection.execute("UPDATE polygraph_migrations SET version = %s", (version,))
+    with pytest.raises(IndexUnreadable, match=rf"has format {found or 0}, .* reads format {FORMAT}\. {fix}"):
+        open_store(folder, mode=mode)
+    with pytest.raises(IndexUnreadable, match=fix):
+        Index.open(folder)
+
+
+def test_an_index_of_an_earlier_version_is_read_once_a_writer_has_migrated_it(folder, monkeypatch):
+    with open_to_write(folder) as store, store.transaction():
+        put_document(store, "d")
+    monkeypatch.setattr(
+        "polygraph.store.postgres.store.MIGRATIONS", (*MIGRATIONS, "ALTER TABLE layers ADD COLUMN note text")
+    )
+    with pytest.raises(
+        IndexUnreadable, match=r"have version 1, .* reads version 2\. Bring them .*: polygraph index"
+    ):
+        open_store(folder, mode="read")
+    with open_to_write(folder):
+        pass
+    assert documents(open_store(folder, mode="read")) == ["d"]
 
 
 def documents_of(snapshot):

@@ -383,17 +383,3 @@ def test_who_was_allowed_to_read_before_may_search_and_who_may_not_takes_the_fil
         with pytest.raises(AssertionError, match="files of the layer"):
             opened_vectors(reader, "v")
         assert reader.layers()["chunk_vectors"][1] == 50
-
-
-def test_an_index_of_an_earlier_version_is_read_as_before(url, folder, tmp_path, no_parser):
-    with opened(url, cache=tmp_path / "cache", pgvector_rows=0) as index:
-        index.add(written(tmp_path / "papers", TEXTS))
-    with connect(url) as admin:
-        admin.execute("CREATE EXTENSION vector WITH SCHEMA public")
-        # Migrations after the first.
-        admin.execute("DROP TABLE vector_layers, name_lists")
-        admin.execute("DELETE FROM polygraph_migrations WHERE component = 'index' AND version > 1")
-    before = answers(url, cache=tmp_path / "reader")
-    with opened(url, cache=tmp_path / "cache") as index:
-        index.add(written(tmp_path / "papers", NEW))
-    assert answers(url, cache=tmp_path / "reader") != before

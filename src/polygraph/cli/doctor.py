@@ -152,7 +152,7 @@ def _files(settings: Settings) -> Check:
         return Check(
             "files of the index",
             None,
-            "index.sqlite has no checksums: an earlier version wrote it, or a writer was stopped",
+            "index.sqlite has no checksums: a writer was stopped",
             f"polygraph index --index {quoted(folder)}",
         )
     return Check("files of the index", True, f"every page and file is as it was written; {replies}")

@@ -71,10 +71,8 @@ class Synonyms:
         self.cells.tofile(folder / _CELLS_FILE)
 
     @classmethod
-    def load(cls, folder: Path, name: str) -> "Synonyms | None":
-        """Read what `save` wrote; None if the files of an earlier version have no keys."""
-        if not (folder / _KEYS_FILE).is_file() or not (folder / _CELLS_FILE).is_file():
-            return None
+    def load(cls, folder: Path, name: str) -> "Synonyms":
+        """Read what `save` wrote."""
         keys = np.fromfile(folder / _KEYS_FILE, dtype=np.uint64)
         cells = np.fromfile(folder / _CELLS_FILE, dtype=np.uint64)
         # Not mapped, because the file may be replaced by the graph that is computed from it.

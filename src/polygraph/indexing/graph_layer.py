@@ -120,8 +120,7 @@ def _write_graph(
 
     def save(folder: Path) -> None:
         graph.save(folder / GRAPH_FILE)
-        if (arrays := GraphArrays.of(graph, store.graph)) is not None:
-            arrays.save(folder)
+        GraphArrays.of(graph, store.graph).save(folder)
 
     with store.transaction():
         store.graph.put(

@@ -7,7 +7,6 @@ all rows.
 """
 
 import json
-import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -234,10 +233,6 @@ def delete_row_cache(store: StoreReader) -> None:
     path = store.folder / FILE
     for file in path.parent.glob(f"{path.name}*"):
         file.unlink()
-    # Earlier versions kept the rows in folders, with texts of documents that may be gone since.
-    for kind in ("rows", "former"):
-        for folder in path.parent.glob(f"{kind}-*"):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def known_qualities(store: Store, cannot_link: frozenset[tuple[str, str]], language: str) -> Qualities | None:

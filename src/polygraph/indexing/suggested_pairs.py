@@ -37,7 +37,7 @@ def suggest_from_lists(task: LayerTask, names: Sequence[ListedName]) -> set[tupl
         they were.
     """
     who = who_is_asked(task.manifest.same)
-    if who is None or not who.lists:
+    if who is None:
         return set()
     chosen = listed_at_most(names, who.max_pairs)
     lines = _lines(task.store, [names[n] for n in chosen])

@@ -363,7 +363,7 @@ class _Expansion:
         return [other for _, other, _ in crossed]
 
     def _known(self, key: int | str) -> bool:
-        # In an index of an earlier version long texts stand for themselves.
+        # In a database that does not share texts, and within a filter, long texts stand for themselves.
         return self._limits.share_visited and (text_key(key) if isinstance(key, str) else key) in self._taken
 
     def _take(self, key: int | str, found: CollectedDescription) -> None:

@@ -34,6 +34,7 @@ _DAMAGED = (
     "not a database",
     "no such table",
     "no such column",
+    "no such index",
     "could not decode",
     "disk i/o error",
 )
@@ -194,6 +195,12 @@ class SqliteDialect:
         """Return the condition that a column has one of any number of values, and its parameter."""
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))  # noqa: S608
 
+    def indexed_by(self, index: str) -> str:
+        """Return what stands behind the table of a query that must read an index."""
+        return f"INDEXED BY {index}"
+
+    shares_texts = True
+
 
 class Connection(SqlConnection):
     """One open file of tables: statements that explain what is wrong when they fail.
@@ -313,14 +320,6 @@ class Connection(SqlConnection):
                 yield row
         except _UNREADABLE as error:
             raise explain_storage(error, self.folder) from error
-
-    def columns(self, table: str) -> list[str]:
-        """Return the columns of a table; none if it does not exist, as in an index of an earlier version."""
-        return [name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))]
-
-    def indexed_by(self, index: str) -> str:
-        """Return what stands behind the table of a query that must read an index; empty if there is no such index."""
-        return f"INDEXED BY {index}" if self.rows("SELECT 1 FROM pragma_index_info(?)", (index,)) else ""
 
     def pieces(self, table: str, column: str, key: str) -> Iterator[bytes]:
         """Yield the bytes of a long text in the row whose ``id`` is a key."""

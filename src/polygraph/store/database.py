@@ -12,7 +12,14 @@ from typing import Literal
 from polygraph.errors import IndexUnreadable, quoted
 from polygraph.store import documents, extractions, graph_tables, report_tables, shared_texts
 from polygraph.store.atomic_files import damage, sync
-from polygraph.store.connection import FILE_NAME, Connection, explain_storage, no_index, unreadable
+from polygraph.store.connection import (
+    FILE_NAME,
+    Connection,
+    explain_storage,
+    is_begun,
+    no_index,
+    unreadable,
+)
 from polygraph.store.page_sums import (
     SumsDamaged,
     drop_sums,
@@ -22,14 +29,15 @@ from polygraph.store.page_sums import (
     sums_file,
     write_sums,
 )
-from polygraph.store.tables import IndexTables
+from polygraph.store.tables import FORMAT, FORMAT_KEY, IndexTables
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 {shared_texts.SCHEMA} {documents.SCHEMA} {extractions.SCHEMA} {graph_tables.SCHEMA} {report_tables.SCHEMA}
 CREATE TABLE IF NOT EXISTS layers (
   name TEXT PRIMARY KEY, version TEXT NOT NULL, n_rows INTEGER NOT NULL, seconds REAL NOT NULL);
-"""
+INSERT INTO meta VALUES ('{FORMAT_KEY}', '{FORMAT}') ON CONFLICT DO NOTHING;
+"""  # noqa: S608
 
 SAVED_STATE = "derived/before.sqlite"
 """The last finished state, which readers see while a writer changes the tables."""
@@ -50,7 +58,7 @@ class SqliteStore(IndexTables):
         file: for reading, `SAVED_STATE` instead of the tables themselves.
 
     Raises:
-        IndexUnreadable: if there is no index, or it is damaged.
+        IndexUnreadable: if there is no index, or it is damaged or of another format.
         StorageFailed: if the folder cannot be written.
     """
 
@@ -70,6 +78,7 @@ class SqliteStore(IndexTables):
         if self._is_writer:
             self._check_before_writing()
         self.connection = Connection(folder, path, _SCHEMA if mode == "write" else None, durability)
+        super().__init__(self.connection)
         if self._is_writer:
             # A reader in such a circle would hold its state until the garbage collector comes.
             self.connection.before_change = self._before_change
@@ -78,12 +87,11 @@ class SqliteStore(IndexTables):
                 # The first query fixes the state that this reader sees. Without tables, nothing was lost.
                 if not self.connection.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
                     raise no_index(folder)
-                self.connection.rows("SELECT count(*) FROM layers")
+                self._require_format()
                 self._require_intact()
             except BaseException:
                 self.connection.close()
                 raise
-        super().__init__(self.connection)
 
     def is_open(self) -> bool:
         """Return True: the file stays readable, also when it was replaced."""
@@ -113,12 +121,12 @@ class SqliteStore(IndexTables):
         raise unreadable(self.folder, "is damaged: it is not as it was written")
 
     def _check_before_writing(self) -> None:
-        if not self._path.is_file():
+        if not is_begun(self.folder):
             return
-        self._require_intact()
+        SqliteStore(self.folder, mode="read").close()  # whole, and of this format
         sums = read_sums(self._path)
         self._has_sums = sums is not None
-        if sums is not None and sums.schema != _SCHEMA_SUM:  # tables of this version are about to be added
+        if sums is not None and sums.schema != _SCHEMA_SUM:  # tables or indexes are about to be added
             self._before_change()
 
     def _before_change(self) -> None:

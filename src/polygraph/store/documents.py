@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 
 from polygraph.records import Chunk, Document, Json, Span, Table, Window
 from polygraph.store.serialization import chunk_of, dump, load
@@ -35,6 +34,8 @@ class DocumentTables:
 
     def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
+        # A row of the table itself holds the text, which takes several pages.
+        self._headings = f"documents {connection.dialect.indexed_by('documents_headings')}"
 
     # --- documents ----------------------------------------------------------------------------------
 
@@ -50,12 +51,7 @@ class DocumentTables:
         return Document(id=i, title=title, text=text, metadata=load(metadata), source=source, tables=tables)
 
     def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
-        """Return the tables of some documents by document id; documents without any are left out.
-
-        Indexes of earlier versions have no tables.
-        """
-        if not self._db.columns("tables"):
-            return {}
+        """Return the tables of some documents by document id; documents without any are left out."""
         found: dict[str, list[Table]] = {}
         for document in dict.fromkeys(documents):
             query = "SELECT title, columns, rows, spans FROM tables WHERE document = ? ORDER BY ordinal"
@@ -80,31 +76,26 @@ class DocumentTables:
 
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of some documents by id; unknown ids are left out."""
-        query = f"SELECT id, title, metadata FROM documents {self._by_headings} WHERE id IN"  # noqa: S608
+        query = f"SELECT id, title, metadata FROM {self._headings} WHERE id IN"  # noqa: S608
         found = self._db.by_key(query, documents)
         return {i: Heading.of(title, load(metadata)) for i, title, metadata in found}
 
     def metadata_of(self, documents: Sequence[str]) -> dict[str, dict[str, Json]]:
         """Return the metadata of some documents by id, without reading their texts; unknown ids are left out."""
-        query = f"SELECT id, metadata FROM documents {self._by_headings} WHERE id IN"  # noqa: S608
+        query = f"SELECT id, metadata FROM {self._headings} WHERE id IN"  # noqa: S608
         return {i: load(metadata) for i, metadata in self._db.by_key(query, documents)}
 
     def dates(self, documents: Sequence[str]) -> dict[str, str]:
         """Return the dates of some documents by id, as their headings have them; unknown ids are left out."""
-        query = f"SELECT id, metadata FROM documents {self._by_headings} WHERE id IN"  # noqa: S608
+        query = f"SELECT id, metadata FROM {self._headings} WHERE id IN"  # noqa: S608
         found = self._db.by_key(query, documents)
         # Most documents have no field of that name.
         return {i: date_of(load(metadata)) if "date" in metadata.casefold() else "" for i, metadata in found}
 
     def has_dates(self) -> bool:
         """Tell whether some document may have a date: False only if `dates` has none for any document."""
-        query = f"SELECT 1 FROM documents {self._by_headings} WHERE lower(metadata) LIKE '%date%' LIMIT 1"  # noqa: S608
+        query = f"SELECT 1 FROM {self._headings} WHERE lower(metadata) LIKE '%date%' LIMIT 1"  # noqa: S608
         return bool(self._db.rows(query))
-
-    @cached_property
-    def _by_headings(self) -> str:
-        """Makes a query read the index of headings: a row of the table holds the text, which takes several pages."""
-        return self._db.indexed_by("documents_headings")
 
     def hashes(self) -> dict[str, tuple[str, str]]:
         """Return root and content hash of every document by id."""
@@ -262,18 +253,9 @@ class DocumentTables:
         )
 
     def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the tokens of some chunks with title and fields above them, by chunk id; unknown ids are left out.
-
-        Indexes of earlier versions have no counts.
-        """
-        if not self._has_passage_lengths:
-            return {}
+        """Return the tokens of some chunks with title and fields above them, by chunk id; unknown ids are left out."""
         query = "SELECT chunk, n_tokens FROM passage_lengths WHERE chunk IN"
         return dict(self._db.by_key(query, ids))
-
-    @cached_property
-    def _has_passage_lengths(self) -> bool:
-        return bool(self._db.columns("passage_lengths"))
 
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id; unknown ids are left out."""

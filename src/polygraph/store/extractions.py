@@ -1,7 +1,6 @@
 """Windows, the rows that were extracted from them, and the user's decisions about names."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
 from operator import itemgetter
 
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState, joined_text
@@ -43,19 +42,7 @@ class ExtractionTables:
     def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
         self._texts = SharedTexts(connection)
-
-    @cached_property
-    def _shares_texts(self) -> bool:
-        return self._texts.stand_in("relation_rows")
-
-    @cached_property
-    def _description(self) -> str:
-        """The SQL for the description of a row."""
-        return self._texts.column("description")
-
-    def _described(self, texts: Sequence[str]) -> Sequence[int | str]:
-        """Return what stands for some descriptions in rows."""
-        return self._texts.store(texts) if self._shares_texts else texts
+        self._description = self._texts.column("description")
 
     # --- windows ------------------------------------------------------------------------------------
 
@@ -140,7 +127,7 @@ class ExtractionTables:
         texts = [row.description for row in extraction.entities]
         texts += [row.description for row in extraction.relations]
         # The first for entities, the others for relations.
-        descriptions = iter(self._described(texts))
+        descriptions = iter(self._texts.store(texts))
         self._db.insert(
             "entity_rows",
             [
@@ -262,8 +249,6 @@ class ExtractionTables:
 
     def same_answers(self) -> dict[str, bool | None]:
         """Return what a model answered about undecided pairs of names, by key; None if it could not tell."""
-        if not self._db.columns("same_answers"):
-            return {}
         found = self._db.rows("SELECT key, same FROM same_answers ORDER BY key")
         return {key: None if same is None else bool(same) for key, same in found}
 
@@ -275,8 +260,6 @@ class ExtractionTables:
 
     def name_lists(self) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Return which names of a list a model took for one thing, by the key of the list: groups of keys of names."""
-        if not self._db.columns("name_lists"):
-            return {}
         found = self._db.rows('SELECT key, "groups" FROM name_lists ORDER BY key')
         return {key: tuple(map(tuple, load(groups))) for key, groups in found}
 
@@ -287,8 +270,6 @@ class ExtractionTables:
 
     def decision_log(self) -> list[LoggedDecision]:
         """Return every decision in the order in which they were made."""
-        if not self._db.columns("entity_decisions"):
-            return []
         found = self._db.rows("SELECT n, kind, a, b FROM entity_decisions ORDER BY n")
         return [(n, kind, a, b) for n, kind, a, b in found]
 

@@ -1,7 +1,7 @@
 """Rows and ends of relations and triples as arrays, so that hubs with many thousands of them cost little.
 
 They say of each relation and triple what the tables say, but for its texts and passages. Like the edges of the graph
-they are files of the layer `graph`; indexes of earlier versions have none, and there the tables are read.
+they are files of the layer `graph`.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,12 +54,15 @@ class GraphArrays:
     """Weight of each triple, by row."""
 
     @classmethod
-    def of(cls, graph: Graph, tables: GraphReader) -> "GraphArrays | None":
-        """Read the arrays from tables; None if relations and edges of the graph are not the same.
+    def of(cls, graph: Graph, tables: GraphReader) -> "GraphArrays":
+        """Read the arrays from tables.
 
         Args:
             graph: entities joined by relations.
             tables: of the same graph.
+
+        Raises:
+            ValueError: if relations and edges are not the same, or triples do not ascend by subject, then object.
         """
         found = np.fromiter(tables.relation_columns(), dtype=_RELATION)
         sources, targets = found["source"], found["target"]
@@ -68,7 +71,7 @@ class GraphArrays:
         keys = _pair(sources, targets, graph.n)
         order = np.argsort(keys, kind="stable")
         if not np.array_equal(keys[order], _pair(low, high, graph.n)):
-            return None
+            raise ValueError("the edges of the graph are not the relations of the tables")
         rows = graph.rows()
         place = _pair(np.minimum(rows, graph.indices), np.maximum(rows, graph.indices), graph.n)
         relation_rows = order[np.searchsorted(keys[order], place)]
@@ -80,7 +83,7 @@ class GraphArrays:
         triples = np.fromiter(columns, dtype=_TRIPLE)
         sources, targets = triples["source"], triples["target"]
         if np.any(np.diff(_pair(sources, targets, graph.n)) < 0):
-            return None
+            raise ValueError("triples do not ascend by subject and object")
         return cls(
             graph,
             relation_rows.astype(np.int32),
@@ -98,10 +101,8 @@ class GraphArrays:
             np.save(folder / f"{name}.npy", getattr(self, name))
 
     @classmethod
-    def open(cls, folder: Path, graph: Graph) -> "GraphArrays | None":
-        """Map what `save` wrote into memory; None if there is nothing."""
-        if not (folder / f"{_FILES[0]}.npy").is_file():
-            return None
+    def open(cls, folder: Path, graph: Graph) -> "GraphArrays":
+        """Map what `save` wrote into memory."""
         # Views of mapped files as plain arrays: a part of them takes a tenth of the time.
         return cls(graph, *(np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in _FILES))
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
@@ -52,13 +52,11 @@ CREATE TABLE IF NOT EXISTS names (
 CREATE TABLE IF NOT EXISTS relations (
   n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicates TEXT NOT NULL,
   keywords TEXT NOT NULL, descriptions TEXT NOT NULL, weight REAL NOT NULL, chunks TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source, target);
+CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source);
 CREATE INDEX IF NOT EXISTS relations_by_target ON relations (target);
 CREATE TABLE IF NOT EXISTS triples (
   n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicate TEXT NOT NULL,
   weight REAL NOT NULL, chunks TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS triples_by_source ON triples (source);
-CREATE INDEX IF NOT EXISTS triples_by_target ON triples (target);
 CREATE TABLE IF NOT EXISTS summaries (
   kind TEXT NOT NULL, n INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (kind, n)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS written_summaries (
@@ -71,27 +69,24 @@ SUMMARY_TABLES = ("summaries", "written_summaries")
 
 _FEW = 2
 """Strings of a short list."""
-_PAIRS = 400
-"""Pairs of ends that are looked up by one statement."""
-_SUMMARY = "(SELECT text FROM summaries WHERE kind = '{kind}' AND n = {row}.n)"
-_ENTITIES = "SELECT e.*, {summary} FROM entities e"
-_RELATIONS = (
-    "SELECT r.*, {summary}, s.id, t.id FROM relations r "
-    "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
-)
+_ENDS = "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
+_ENTITY_SUMMARY = "(SELECT text FROM summaries WHERE kind = 'entity' AND n = e.n)"
+_RELATION_SUMMARY = "(SELECT text FROM summaries WHERE kind = 'relation' AND n = r.n)"
+_UNLESS_SUMMED_UP = "CASE WHEN coalesce({summary}, '') = '' THEN {row}.descriptions ELSE '[]' END"
+_ENTITIES = f"SELECT e.*, {_ENTITY_SUMMARY} FROM entities e"  # noqa: S608
+_RELATIONS = f"SELECT r.*, {_RELATION_SUMMARY}, s.id, t.id FROM relations r {_ENDS}"  # noqa: S608
 _ENTITY_STATEMENTS = (
-    "SELECT e.n, e.id, e.name, e.type, '[]', {descriptions}, '[]', e.degree, {summary} "
+    "SELECT e.n, e.id, e.name, e.type, '[]', "  # noqa: S608
+    f"{_UNLESS_SUMMED_UP.format(summary=_ENTITY_SUMMARY, row='e')}, '[]', e.degree, {_ENTITY_SUMMARY} "
     "FROM entities e ORDER BY e.n"
 )
 _RELATION_STATEMENTS = (
-    "SELECT r.n, r.source, r.target, r.predicates, r.keywords, {descriptions}, r.weight, '[]', {summary}, s.id, "
-    "t.id FROM relations r JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target ORDER BY r.n"
+    "SELECT r.n, r.source, r.target, r.predicates, r.keywords, "  # noqa: S608
+    f"{_UNLESS_SUMMED_UP.format(summary=_RELATION_SUMMARY, row='r')}, r.weight, '[]', {_RELATION_SUMMARY}, s.id, t.id "
+    f"FROM relations r {_ENDS} ORDER BY r.n"
 )
 _TABLE_OF: Mapping[SummaryKind, str] = {"entity": "entities", "relation": "relations"}
-_TRIPLES = (
-    "SELECT r.*, s.{column}, t.{column} FROM triples r "
-    "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
-)
+_TRIPLES = f"SELECT r.*, s.{{column}}, t.{{column}} FROM triples r {_ENDS}"  # noqa: S608
 
 
 class GraphTables:
@@ -100,18 +95,6 @@ class GraphTables:
     def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
         self._texts = SharedTexts(connection)
-
-    @cached_property
-    def _entities(self) -> str:
-        """The query for entities with their summaries; an index of an earlier version has none."""
-        known = self._db.columns("summaries")
-        return _ENTITIES.format(summary=_SUMMARY.format(kind="entity", row="e") if known else "NULL")
-
-    @cached_property
-    def _relations(self) -> str:
-        """The query for relations, as `_entities`."""
-        known = self._db.columns("summaries")
-        return _RELATIONS.format(summary=_SUMMARY.format(kind="relation", row="r") if known else "NULL")
 
     def put(
         self,
@@ -133,8 +116,6 @@ class GraphTables:
             lost: relation rows in no relation, as ``(window, position in it, reason, entity)``.
         """
         numbers: dict[str, int] = {}
-        if "evidence" not in self._db.columns("merges"):  # written by an earlier version
-            self._db.execute("ALTER TABLE merges ADD COLUMN evidence TEXT NOT NULL DEFAULT ''")
         for table in (*TABLES, "summaries"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608
         self._put_entities(entities, numbers)
@@ -218,7 +199,7 @@ class GraphTables:
 
     def entities_by_row(self, rows: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
         """Return entities by row number, in the order asked for, each with at most `most_chunks` of its chunks."""
-        found = self._db.by_key(f"{self._entities} WHERE e.n IN", rows)
+        found = self._db.by_key(f"{_ENTITIES} WHERE e.n IN", rows)
         return [entity_of(row, most_chunks) for row in self._with_descriptions(found, 5)]
 
     def entity_heads(self, rows: Sequence[int], *, most_chunks: int) -> list[Entity]:
@@ -228,7 +209,7 @@ class GraphTables:
         one can only be reached through it.
         """
         columns = "e.n, e.id, e.name, e.type, e.aliases, e.descriptions, '[]', 0"
-        found = self._db.by_key(f"{self._entities.replace('e.*', columns)} WHERE e.n IN", rows)
+        found = self._db.by_key(f"{_ENTITIES.replace('e.*', columns)} WHERE e.n IN", rows)
         return [
             replace(entity_of(row), chunks=self._first_chunks(row[1], most_chunks))
             for row in self._with_descriptions(found, 5)
@@ -257,21 +238,13 @@ class GraphTables:
 
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
-        yield from map(
-            entity_of, self._with_descriptions(self._db.iterate(f"{self._entities} ORDER BY e.n"), 5)
-        )
+        rows = self._db.iterate(f"{_ENTITIES} ORDER BY e.n")
+        yield from map(entity_of, self._with_descriptions(rows, 5))
 
     def entity_statements(self) -> Iterator[Entity]:
         """Yield every entity, by row, without aliases and chunks; descriptions only if there is no summary."""
-        rows = self._db.iterate(self._statements(_ENTITY_STATEMENTS, "entity", "e"))
+        rows = self._db.iterate(_ENTITY_STATEMENTS)
         yield from map(entity_of, self._with_descriptions(rows, 5))
-
-    def _statements(self, query: str, kind: SummaryKind, row: str) -> str:
-        summary, descriptions = "NULL", f"{row}.descriptions"
-        if self._db.columns("summaries"):
-            summary = _SUMMARY.format(kind=kind, row=row)
-            descriptions = f"CASE WHEN coalesce({summary}, '') = '' THEN {descriptions} ELSE '[]' END"
-        return query.format(descriptions=descriptions, summary=summary)
 
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, by row."""
@@ -357,8 +330,7 @@ class GraphTables:
 
     def merges(self, entity: str | None = None) -> list[Merge]:
         """Return every merge, or those of an entity, sorted; see `store.protocol.Merge`."""
-        evidence = "evidence" if "evidence" in self._db.columns("merges") else "''"
-        query = f"SELECT entity, name, document, rule, score, other, {evidence} FROM merges"  # noqa: S608
+        query = "SELECT entity, name, document, rule, score, other, evidence FROM merges"
         order = "ORDER BY entity, name, document, rule, other"
         if entity is None:
             found = self._db.rows(f"{query} {order}")
@@ -368,8 +340,6 @@ class GraphTables:
 
     def name_pairs(self, entity: str | None = None) -> list[NamePair]:
         """Return every pair of names that was compared and not merged, or those of an entity, sorted."""
-        if not self._db.columns("name_pairs"):
-            return []
         order = "ORDER BY entity, other, name, other_name"
         if entity is None:
             found = self._db.rows(f"SELECT * FROM name_pairs {order}")  # noqa: S608
@@ -382,16 +352,12 @@ class GraphTables:
 
     def n_lost_relations(self, reason: str = "") -> int:
         """Return the number of relation rows that are in no relation, or of those for a reason."""
-        if not self._db.columns("lost_relations"):
-            return 0
         query = "SELECT count(*) FROM lost_relations"
         found = self._db.rows(f"{query} WHERE reason = ?", (reason,)) if reason else self._db.rows(query)
         return int(found[0][0])
 
     def lost_relations(self) -> Iterator[LostRelation]:
         """Yield the relation rows that are in no relation, in the order of (document, window, position)."""
-        if not self._db.columns("lost_relations"):
-            return
         text = self._texts.column("r.description")
         query = (
             f'SELECT w.document, l."window", r.chunks, r.source, r.predicate, r.target, {text}, l.reason, '  # noqa: S608
@@ -405,18 +371,17 @@ class GraphTables:
 
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Return relations by row number, in the order asked for."""
-        found = self._db.by_key(f"{self._relations} WHERE r.n IN", rows)
+        found = self._db.by_key(f"{_RELATIONS} WHERE r.n IN", rows)
         return [relation_of(row) for row in self._with_descriptions(found, 5)]
 
     def all_relations(self) -> Iterator[Relation]:
         """Yield every relation, by row."""
-        yield from map(
-            relation_of, self._with_descriptions(self._db.iterate(f"{self._relations} ORDER BY r.n"), 5)
-        )
+        rows = self._db.iterate(f"{_RELATIONS} ORDER BY r.n")
+        yield from map(relation_of, self._with_descriptions(rows, 5))
 
     def relation_statements(self) -> Iterator[Relation]:
         """Yield every relation, by row, without chunks; descriptions only if there is no summary."""
-        rows = self._db.iterate(self._statements(_RELATION_STATEMENTS, "relation", "r"))
+        rows = self._db.iterate(_RELATION_STATEMENTS)
         yield from map(relation_of, self._with_descriptions(rows, 5))
 
     def relation_descriptions(self) -> Iterator[list[tuple[str, str]]]:
@@ -440,41 +405,16 @@ class GraphTables:
                 found[n] = (n, source, target, weight)
         return [found[n] for n in sorted(found)]
 
-    def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
-        """Return the rows of relations by the rows of source and target, in the order asked for."""
-        found: dict[tuple[int, int], int] = {}
-        for at in range(0, len(ends), _PAIRS):
-            some = ends[at : at + _PAIRS]
-            # One seek in the index of both ends for each pair, also where both are hubs.
-            query = (
-                f"WITH wanted(s, t) AS (VALUES {', '.join(['(?, ?)'] * len(some))}) "  # noqa: S608
-                "SELECT r.n, r.source, r.target FROM wanted JOIN relations r "
-                "ON r.source = wanted.s AND r.target = wanted.t"
-            )
-            rows = self._db.rows(query, [end for pair in some for end in pair])
-            found |= {(source, target): n for n, source, target in rows}
-        return [found[pair] for pair in ends if pair in found]
-
-    def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
-        """Return the number of descriptions of some relations by row, without reading their texts."""
-        query = f"SELECT n, {self._db.dialect.list_length('descriptions')} FROM relations WHERE n IN"  # noqa: S608
-        return dict(self._db.by_key(query, rows))
-
     def relation_heads(self, rows: Sequence[int]) -> list[tuple[str, float]]:
         """Return id and weight of some relations by row, in the order asked for; nothing else of them is read."""
-        query = (
-            "SELECT r.n, s.id, t.id, r.weight FROM relations r "
-            "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target WHERE r.n IN"
-        )
+        query = f"SELECT r.n, s.id, t.id, r.weight FROM relations r {_ENDS} WHERE r.n IN"  # noqa: S608
         found = self._db.by_key(query, rows)
         return [(f"{source} | {target}", weight) for _, source, target, weight in found]
 
     def single_descriptions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Relation]:
         """Return relations with one of their descriptions each, see `store.protocol.GraphReader`."""
-        query = (
-            "SELECT r.n, s.id, t.id, r.predicates, r.descriptions, r.weight FROM relations r "
-            "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target WHERE r.n IN"
-        )
+        columns = "r.n, s.id, t.id, r.predicates, r.descriptions, r.weight"
+        query = f"SELECT {columns} FROM relations r {_ENDS} WHERE r.n IN"  # noqa: S608
         rows = {row[0]: row for row in self._db.where_in(query, list(dict.fromkeys(n for n, _ in keys)))}
         described = {n: load(row[4]) for n, row in rows.items()}
         there = [(n, i) for n, i in keys if n in rows and i < len(described[n])]
@@ -538,9 +478,8 @@ class GraphTables:
 
     def all_written_summaries(self) -> Iterator[tuple[str, WrittenSummary]]:
         """Yield every summary that a model wrote with the hash of its input, by hash."""
-        if self._db.columns("written_summaries"):
-            for key, *rest in self._db.iterate("SELECT * FROM written_summaries ORDER BY key"):
-                yield key, _written(*rest)
+        for key, *rest in self._db.iterate("SELECT * FROM written_summaries ORDER BY key"):
+            yield key, _written(*rest)
 
     def written_summary(self, key: str) -> WrittenSummary | None:
         """Return the summary that a model wrote for the input with this hash, if there is one."""
@@ -583,38 +522,6 @@ class GraphTables:
         """Yield every triple, by row; `by_name`: subject and object are names of entities instead of ids."""
         query = _TRIPLES.format(column="name" if by_name else "id")
         yield from map(triple_of, self._db.iterate(f"{query} ORDER BY r.n"))
-
-    def triples_at(self, entities: Sequence[int], *, ends: Sequence[str]) -> list[tuple[int, int, int]]:
-        """Return the triples of some entities as ``(row, subject row, object row)``, by row.
-
-        Args:
-            entities: rows.
-            ends: where the entity must stand: ``source``, ``target`` or both.
-        """
-        found: dict[int, tuple[int, int, int]] = {}
-        for end in ends:
-            query = f"SELECT n, source, target FROM triples WHERE {end} IN"  # noqa: S608
-            for n, source, target in self._db.where_in(query, entities):
-                found[n] = (n, source, target)
-        return [found[n] for n in sorted(found)]
-
-    def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
-        """Return the rows of the triples that have some entities at either end, ascending."""
-        # Read from the indexes of both columns alone: a hub has many triples.
-        found: set[int] = set()
-        for end in ("source", "target"):
-            query = f"SELECT n FROM triples WHERE {end} IN"  # noqa: S608
-            found.update(n for (n,) in self._db.where_in(query, entities))
-        return sorted(found)
-
-    def strongest_triples_at(self, entity: int, most: int) -> list[int]:
-        """Return the rows of the `most` strongest triples of an entity, ties by row; ascending."""
-        query = "SELECT n FROM triples WHERE source = ? OR target = ? ORDER BY weight DESC, n LIMIT ?"
-        return sorted(n for (n,) in self._db.rows(query, (entity, entity, most)))
-
-    def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
-        """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
-        return self._db.by_key("SELECT n, source, target FROM triples WHERE n IN", rows)
 
     def predicates(self) -> list[str]:
         """Return the distinct predicates of the triples, sorted; their positions are rows of `predicate_vectors`."""

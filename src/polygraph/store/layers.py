@@ -23,7 +23,7 @@ from polygraph.records import digest, digest_of
 from polygraph.store import lexical
 from polygraph.store.documents import CHUNKS_VERSION
 from polygraph.store.layer_folders import folder_of
-from polygraph.store.manifest import REPORT_WORDS, Manifest
+from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import DECISION_KINDS, Store, StoreReader
 from polygraph.store.serialization import dump, load
 
@@ -114,9 +114,6 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
         f"{kind}\n{a}\n{b}" for kind in DECISION_KINDS for a, b in sorted(store.extractions.decisions(kind))
     ]
     revision = store.meta(REVISION_KEY)
-    # Layers of indexes that were built before these settings existed stay up to date.
-    weight = [manifest.community_weight] if manifest.community_weight != "strength" else []
-    words = [str(manifest.report_words)] if manifest.report_words != REPORT_WORDS else []
     own = {
         "lexical": [lexical.ANALYSER],
         **{layer: [manifest.embedder] for layer in CHUNK_VECTOR_LAYERS},
@@ -127,7 +124,7 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
             revisions.RESOLUTION,
             *decisions,
             *([revision] if revision else []),
-            *([manifest.same] if manifest.same else []),
+            manifest.same,
             *([revisions.KNOWN_NAMES] if manifest.by_model else []),
         ],
         "names": [revisions.TITLES],
@@ -139,8 +136,8 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
             str(revisions.SYNONYM_NEIGHBOURS),
             revisions.SYNONYMS,
         ],
-        "communities": [str(manifest.community_size), *weight],
-        "reports": [manifest.reports, revisions.EXTRACTIVE_REPORTS, *words],
+        "communities": [str(manifest.community_size), manifest.community_weight],
+        "reports": [manifest.reports, revisions.EXTRACTIVE_REPORTS, str(manifest.report_words)],
     }
     for layer, rests_on in DEPENDENCIES.items():
         if layer not in found:

@@ -1,24 +1,19 @@
 """The settings that an index was built with, so that a mismatch is explained instead of giving wrong answers."""
 
 import json
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from polygraph.errors import IndexUnreadable
 from polygraph.records import digest
-
-FORMAT = 1
-"""Raised whenever older code could misread the tables."""
-REPORT_WORDS = 500
-"""Length of reports in indexes that do not name one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """The settings that everything in the index depends on."""
 
-    format: int = FORMAT
     chunk_tokens: int
+    overlap_tokens: int
+    """Tokens that neighbouring chunks share."""
     window_tokens: int
     language: str
     embedder: str
@@ -34,29 +29,25 @@ class Manifest:
     reports: str
     """``extractive``, or the model that writes reports and a hash of its prompt."""
     community_size: int
-    community_weight: str = "strength"
+    community_weight: str
     """What weighs a relation when communities are found: ``strength`` or ``mentions``."""
-    profile: str = ""
+    profile: str
     """The profile whose settings were used last, if one was named."""
-    descriptions: str = "extractive"
+    descriptions: str
     """``extractive``, or the model that sums up long descriptions and a hash of its prompt."""
-    description_tokens: int = 400
+    description_tokens: int
     """Tokens of all descriptions of one entity or relation above which one text replaces them."""
-    report_words: int = REPORT_WORDS
+    report_words: int
     """Length of reports that a model is asked for."""
-    same: str = ""
+    same: str
     """The model that decides about names that the rules leave undecided, a hash of its prompt, and how many pairs it is
     asked about at most; empty if none is asked."""
-
-    overlap_tokens: int = 0
-    """Tokens that neighbouring chunks share."""
 
     @property
     def chunker(self) -> str:
         """A hash of the settings that determine how documents are cut."""
-        # Indexes of earlier versions have no overlap, and keep their chunks.
-        overlap = [str(self.overlap_tokens)] if self.overlap_tokens else []
-        return digest(str(self.chunk_tokens), str(self.window_tokens), self.language, self.embedder, *overlap)
+        numbers = (self.chunk_tokens, self.overlap_tokens, self.window_tokens)
+        return digest(*map(str, numbers), self.language, self.embedder)
 
     @property
     def reader(self) -> str:
@@ -79,17 +70,5 @@ class Manifest:
 
     @classmethod
     def loads(cls, text: str) -> "Manifest":
-        """Parse what `dumps` returned.
-
-        Raises:
-            IndexUnreadable: if the index is of another format.
-        """
-        values = json.loads(text)
-        if values.get("format") != FORMAT:
-            raise IndexUnreadable(
-                f"this index has format {values.get('format')}, and this version of Polygraph reads format "
-                f"{FORMAT}. Build it again with: polygraph index PATH --index NEW_FOLDER"
-            )
-        # Indexes of earlier versions lack what has a default.
-        names = [f.name for f in fields(cls) if f.name in values or f.default is MISSING]
-        return cls(**{name: values[name] for name in names})
+        """Parse what `dumps` returned."""
+        return cls(**json.loads(text))

@@ -4,7 +4,7 @@ A number is an integer times the scale of its row, so that a cosine is off by so
 precision in which the vectors of an endpoint are cached. Beside the matrix stands a file with a hash of every text.
 When a matrix is written again, a row whose text is found there is copied byte for byte, so the new matrix equals one
 that was embedded from nothing, at a fraction of the cost. Rows are written as they come, and only a part of each file
-is mapped at a time, so that no matrix need fit into memory. Indexes of earlier versions hold single precision.
+is mapped at a time, so that no matrix need fit into memory.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from contextlib import closing
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from polygraph.store.atomic_files import damage, reserve_space, write_folder
 MATRIX = "matrix.npy"
 """Name of the file of integers in the folder of its layer."""
 SCALES = "scales.npy"
-"""Name of the file with the scale of each row; an earlier version, with single precision, has none."""
+"""Name of the file with the scale of each row."""
 HASHES = "texts.hashes"
 """Name of the file of text hashes: 8 bytes for each row; zeros for a row that must not be reused."""
 _LARGEST = 32_767
@@ -49,14 +49,13 @@ class MatrixRows:
     """A matrix of vectors, mapped into memory.
 
     Args:
-        folder: written by `write_matrix`, or by an earlier version.
+        folder: written by `write_matrix`.
     """
 
     def __init__(self, folder: Path) -> None:
         # Views of a mapped file as plain arrays: a part of them takes a tenth of the time.
         self._matrix = np.asarray(np.load(folder / MATRIX, mmap_mode="r"))
-        has_scales = (folder / SCALES).is_file()
-        self._scales = np.asarray(np.load(folder / SCALES, mmap_mode="r")) if has_scales else None
+        self._scales = np.asarray(np.load(folder / SCALES, mmap_mode="r"))
         self._at_once = max(1, _CONVERTED // max(1, self._matrix.shape[1]))
 
     def __len__(self) -> int:
@@ -78,8 +77,7 @@ class MatrixRows:
             np.copyto(some, self._matrix[at : at + self._at_once])
             for scores, vector in zip(found, vectors, strict=True):
                 scores[at : at + self._at_once] = dot_rows(some, vector)
-        if self._scales is not None:
-            found *= self._scales
+        found *= self._scales
         return found
 
     def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -89,18 +87,14 @@ class MatrixRows:
         for at in range(0, len(ns), self._at_once):
             some = np.asarray(self._matrix[ns[at : at + self._at_once]], dtype=np.float32)
             found[at : at + self._at_once] = dot_rows(some, vector)
-        return found if self._scales is None else np.asarray(found * self._scales[ns])
+        return np.asarray(found * self._scales[ns])
 
     def rows(self, ns: NDArray[np.int64]) -> Vectors:
         """The vectors of some rows, shape ``(len(ns), dimension)``."""
-        if self._scales is None:
-            return np.asarray(self._matrix[ns], dtype=np.float32)
         return np.asarray(self._matrix[ns] * self._scales[ns, None], dtype=np.float32)
 
     def stored(self, ns: NDArray[np.int64]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
         """The integers of some rows, shape ``(len(ns), dimension)``, and their scales."""
-        if self._scales is None:
-            return in_sixteen_bits(self.rows(ns))
         return np.asarray(self._matrix[ns]), np.asarray(self._scales[ns])
 
 
@@ -143,8 +137,7 @@ def write_matrix(
         shape: number of texts, and dimension.
         embedder: name of the embedder; vectors of another one are not reused.
         block: texts of a block, at most.
-        previous: a folder that was written before, with any texts, by this or an earlier version; a damaged one is
-            not used.
+        previous: a folder that was written before, with any texts; a damaged one is not used.
         on_done: called with the number of rows that are done.
         finish: called with the folder that has all these files, before it is renamed.
 
@@ -261,11 +254,7 @@ class _MappedFiles:
 
     def __init__(self, folder: Path, mode: Literal["r", "r+"]) -> None:
         self._folder, self._mode = folder, mode
-        self.has_scales = (folder / SCALES).is_file()
-        file = folder / HASHES
-        # An earlier version wrote 16 bytes for each row, of which the first 8 are those of this version.
-        self.words = 1 if self.has_scales else 2
-        self.n_hashes = file.stat().st_size // (8 * self.words) if file.is_file() else 0
+        self.n_rows = (folder / HASHES).stat().st_size // 8
         self.map()
 
     @classmethod
@@ -281,13 +270,11 @@ class _MappedFiles:
     def map(self) -> None:
         """Map the files; a second call drops the former maps."""
         self.matrix = np.lib.format.open_memmap(self._folder / MATRIX, mode=self._mode)
-        if self.has_scales:
-            self.scales = np.lib.format.open_memmap(self._folder / SCALES, mode=self._mode)
-        if self.n_hashes:
-            # The first word of each row is its hash.
-            shape = (self.n_hashes, self.words)
-            words = np.memmap(self._folder / HASHES, mode=self._mode, dtype=np.uint64, shape=shape)
-            self.hashes = cast("np.memmap[Any, np.dtype[np.uint64]]", words[:, 0])
+        self.scales = np.lib.format.open_memmap(self._folder / SCALES, mode=self._mode)
+        if self.n_rows:  # an empty file cannot be mapped
+            self.hashes = np.memmap(
+                self._folder / HASHES, mode=self._mode, dtype=np.uint64, shape=self.n_rows
+            )
 
 
 class _KnownVectors:
@@ -295,14 +282,7 @@ class _KnownVectors:
 
     def __init__(self, folder: Path) -> None:
         self.files = _MappedFiles(folder, "r")
-        n = self.files.n_hashes
-        hashes = np.empty(n, dtype=np.uint64)
-        for at in range(0, n, MAPPED_ROWS):
-            words = self.files.words
-            part = np.fromfile(
-                folder / HASHES, dtype=np.uint64, count=words * MAPPED_ROWS, offset=8 * words * at
-            )
-            hashes[at : at + MAPPED_ROWS] = part[::words]
+        hashes = np.fromfile(folder / HASHES, dtype=np.uint64)
         self._rows = np.argsort(hashes, kind="stable").astype(np.int32)
         hashes.sort()
         self._hashes = hashes
@@ -313,23 +293,18 @@ class _KnownVectors:
         Returns:
             Which of the hashes were found, shape ``(len(hashes),)``; the rows of the others stay as they are.
         """
-        if not self.files.n_hashes or self.files.matrix.shape[1] != target.matrix.shape[1]:
+        if not self.files.n_rows or self.files.matrix.shape[1] != target.matrix.shape[1]:
             return np.zeros(len(hashes), dtype=np.bool_)
         places, known = find_sorted(self._hashes, hashes)
         found: NDArray[np.bool_] = known & (hashes != 0)
         positions, rows = np.flatnonzero(found), self._rows[places[found]]
-        if self.files.has_scales:
-            target.matrix[at + positions] = self.files.matrix[rows]
-            target.scales[at + positions] = self.files.scales[rows]
-        else:
-            numbers, scales = in_sixteen_bits(np.asarray(self.files.matrix[rows]))
-            target.matrix[at + positions], target.scales[at + positions] = numbers, scales
+        target.matrix[at + positions] = self.files.matrix[rows]
+        target.scales[at + positions] = self.files.scales[rows]
         return found
 
 
 def _hashes(prefix: bytes, texts: Sequence[str]) -> Hashes:
-    # The digest has 16 bytes, as in earlier versions, so that their rows are found.
     joined = b"".join(
-        blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=16).digest()[:8] for text in texts
+        blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts
     )
     return np.frombuffer(joined, dtype=np.uint64)

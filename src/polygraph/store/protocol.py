@@ -407,12 +407,6 @@ class GraphReader(Protocol):
     def relations_at(self, entities: Sequence[int]) -> list[tuple[int, int, int, float]]:
         """Return the relations of some entities as ``(row, source row, target row, weight)``, by row."""
 
-    def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
-        """Return the rows of relations by their ends, as ``(source row, target row)``."""
-
-    def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
-        """Return the number of descriptions of some relations by row, without reading their texts."""
-
     def relation_heads(self, rows: Sequence[int]) -> list[tuple[str, float]]:
         """Return id and weight of some relations by row, in the order asked for; nothing else of them is read."""
 
@@ -445,23 +439,6 @@ class GraphReader(Protocol):
 
     def all_triples(self, *, by_name: bool = False) -> Iterator[Triple]:
         """Yield every triple, by row; `by_name`: subject and object are names of entities instead of ids."""
-
-    def triples_at(self, entities: Sequence[int], *, ends: Sequence[str]) -> list[tuple[int, int, int]]:
-        """Return the triples of some entities as ``(row, subject row, object row)``, by row.
-
-        Args:
-            entities: rows.
-            ends: where the entity must stand: ``source``, ``target`` or both.
-        """
-
-    def triple_rows_at(self, entities: Sequence[int]) -> list[int]:
-        """Return the rows of the triples that have some entities at either end, ascending."""
-
-    def strongest_triples_at(self, entity: int, most: int) -> list[int]:
-        """Return the rows of the `most` strongest triples of an entity, ties by row; ascending."""
-
-    def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
-        """Return triples by row, without their texts, as ``(row, subject row, object row)``."""
 
     def predicates(self) -> list[str]:
         """Return the distinct predicates of the triples, sorted; their positions are rows of `predicate_vectors`."""

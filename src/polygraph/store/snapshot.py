@@ -33,8 +33,7 @@ from polygraph.text.tokens import count_tokens
 _CHUNKS_KEPT = 4_000
 """Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 _NUMBERS_KEPT = 50_000
-"""Chunks whose numbers are known, entities whose ids are, dates, relations of entities, and numbers of descriptions: a
-few megabytes each."""
+"""Chunks whose numbers are known, entities whose ids are, dates, and relations of entities: a few megabytes each."""
 _UNDATED = 4_000
 """Documents without a date after which it is worth looking through all of them once for one with a date."""
 _FEW_DOCUMENTS = 20_000
@@ -288,11 +287,10 @@ class Snapshot:
         return Graph.load(self._folder("graph") / GRAPH_FILE)
 
     @cached_property
-    def _arrays(self) -> GraphArrays | None:
-        """Rows and ends of relations and triples; None where the tables are read: in an index of an earlier version."""
-        if "graph" not in self.layers:
-            return None
-        return GraphArrays.open(folder_of(self.folder, "graph", self.versions["graph"]), self.graph)
+    def _arrays(self) -> GraphArrays:
+        """Rows and ends of relations and triples."""
+        graph = self.graph  # when it was opened, all files of the layer were checked
+        return GraphArrays.open(folder_of(self.folder, "graph", self.versions["graph"]), graph)
 
     @cached_property
     def n_entities(self) -> int:
@@ -428,24 +426,16 @@ class Snapshot:
             found = [(p, s) for p, s in found if self.triples(self.store.graph.triples_with([p]))][:k]
         return found
 
-    def predicate_similarities(self, vector: Vectors, predicates: Sequence[str]) -> dict[str, float]:
-        """Return the cosine of some predicates with a unit vector, shape ``(dimension,)``, to six places, by predicate.
-
-        Those that no triple has are left out.
-        """
-        scores = self._vectors("predicate_vectors").scores(vector)
-        rows = {p: self._predicate_rows[p] for p in predicates if p in self._predicate_rows}
-        return {p: round(float(scores[n]), 6) for p, n in rows.items()}
-
-    def predicate_similarities_of(self, vector: Vectors, ns: NDArray[np.int64]) -> list[float]:
+    def predicate_similarities(self, vector: Vectors, ns: NDArray[np.int64]) -> list[float]:
         """Return the cosine of the predicate of each of some triples with a unit vector, in the order of the triples.
 
-        It has six places, and is 0 for a predicate without a vector.
+        Args:
+            vector: shape ``(dimension,)``.
+            ns: rows of triples.
+
+        Returns:
+            Cosines to six places.
         """
-        if self._arrays is None:
-            triples = self.triples(ns.tolist())
-            scores = self.predicate_similarities(vector, sorted({t.predicate for t in triples.values()}))
-            return [scores.get(triples[n].predicate, 0.0) if n in triples else 0.0 for n in ns.tolist()]
         numbers = np.asarray(self._arrays.triple_predicates[ns])
         cosines = self._vectors("predicate_vectors").scores(vector)
         rounded = {n: round(float(cosines[n]), 6) for n in distinct(numbers).tolist()}
@@ -522,18 +512,11 @@ class Snapshot:
         """Return how many descriptions relations have, shape ``(len(ns),)``; None with a filter, which hides some."""
         if self.documents_allowed is not None:
             return None
-        if self._arrays is not None:
-            return self._arrays.description_counts[ns].astype(np.int64)
-        found = self._kept.description_counts.read(ns.tolist(), self.store.graph.description_counts)
-        return np.array([found[n] for n in ns.tolist()], dtype=np.int64)
+        return self._arrays.description_counts[ns].astype(np.int64)
 
     def edges_at(self, entity: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows of the relations of an entity and their other ends, chosen as by `relations_at`, by row."""
-        if self._arrays is not None:
-            return self._arrays.strongest_at(entity, most)
-        found = self.relations_at([entity], most=most)
-        others = [e.target if e.source == entity else e.source for e in found]
-        return np.array([e.n for e in found], dtype=np.int64), np.array(others, dtype=np.int64)
+        return self._arrays.strongest_at(entity, most)
 
     def relation_ends(
         self, entities: Sequence[int]
@@ -547,9 +530,7 @@ class Snapshot:
 
     def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
         """Return the rows of relations by their ends, in the order asked for."""
-        return (
-            self.store.graph.relation_rows(ends) if self._arrays is None else self._arrays.rows_between(ends)
-        )
+        return self._arrays.rows_between(ends)
 
     def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
         """Return relations by row, reduced to what the filter permits; those without a permitted chunk are left out."""
@@ -599,46 +580,33 @@ class Snapshot:
         self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
     ) -> list[tuple[int, int, int]]:
         """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
-        if self._arrays is not None:
-            return self._arrays.ends_of(self._arrays.triples_at(entities, ends=ends))
-        return self.store.graph.triples_at(entities, ends=ends)
+        return self._arrays.ends_of(self._arrays.triples_at(entities, ends=ends))
 
     def triple_rows_at(self, entities: Sequence[int]) -> NDArray[np.int64]:
         """Return the rows of the triples that have some entities at either end, ascending, regardless of the filter."""
-        if self._arrays is not None:
-            return self._arrays.triples_at(entities)
-        return np.array(self.store.graph.triple_rows_at(entities), dtype=np.int64)
+        return self._arrays.triples_at(entities)
 
     def triple_rows_between(self, pairs: Collection[tuple[int, int]]) -> NDArray[np.int64]:
         """Return the rows of the triples between the entities of some pairs, ascending, regardless of the filter."""
-        if self._arrays is not None:
-            return self._arrays.triples_between(list(pairs))
-        wanted = {frozenset(pair) for pair in pairs}
-        # One end of each pair is enough, and several pairs have one in common.
-        found = self.store.graph.triples_at(sorted({a for a, _ in pairs}), ends=("source", "target"))
-        return np.array([n for n, *ends in found if frozenset(ends) in wanted], dtype=np.int64)
+        return self._arrays.triples_between(list(pairs))
 
     def strongest_triples_at(self, entity: int, most: int) -> NDArray[np.int64]:
         """Return the rows of the `most` strongest triples of an entity, ties by row; ascending."""
-        if self._arrays is not None:
-            return self._arrays.strongest_triples(self._arrays.triples_at([entity]), most)
-        return np.array(self.store.graph.strongest_triples_at(entity, most), dtype=np.int64)
+        return self._arrays.strongest_triples(self._arrays.triples_at([entity]), most)
 
     def with_strongest_triples(self, ns: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return those of some triples that may be among the strongest `most`: these and all that equal the last.
 
-        Rows are in the order given. All of them where the weights can only be read with the triples themselves.
+        Rows are in the order given.
         """
-        if self._arrays is None or len(ns) <= most:
+        if len(ns) <= most:
             return ns
         weights = np.asarray(self._arrays.triple_weights[ns])
         return np.asarray(ns[weights >= np.partition(weights, len(ns) - most)[len(ns) - most]])
 
     def triple_ends(self, ns: Sequence[int]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, regardless of the filter."""
-        if self._arrays is not None:
-            return self._arrays.ends_of(ns)
-        return self.store.graph.triple_ends(ns)
+        return self._arrays.ends_of(ns)
 
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
         """Return the rows of the triples that have one of some predicates."""
@@ -745,10 +713,6 @@ class Snapshot:
     def _predicates(self) -> list[str]:
         return self.store.graph.predicates()
 
-    @cached_property
-    def _predicate_rows(self) -> dict[str, int]:
-        return {predicate: n for n, predicate in enumerate(self._predicates)}
-
 
 def _intact(store: StoreReader, folder: Path, layer: str, place: str) -> Path:
     """Bring the files of a layer to its folder and return it.
@@ -798,7 +762,6 @@ class _Kept:
         self.relations = KeptRows[int, Relation](_STATEMENTS_KEPT, _n_statements)
         self.reports = KeptRows[str, Report](_STATEMENTS_KEPT, lambda r: 1 + len(r.findings) + len(r.chunks))
         self.report_tokens = KeptRows[str, int](_NUMBERS_KEPT)
-        self.description_counts = KeptRows[int, int](_NUMBERS_KEPT)
         self.neighbours = KeptRows[tuple[tuple[int, ...], int | None], list[Neighbour]](
             _NUMBERS_KEPT, lambda neighbours: 1 + len(neighbours)
         )

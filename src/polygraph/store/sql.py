@@ -30,6 +30,16 @@ class Dialect(Protocol):
     def one_of(self, column: str, values: Sequence[int]) -> tuple[str, Any]:
         """Return the condition that a column has one of any number of values, and its parameter."""
 
+    def indexed_by(self, index: str) -> str:
+        """Return what stands behind the table of a query that must read an index.
+
+        SQLite prefers the index of a primary key to one that holds all that a query asks for.
+        """
+
+    @property
+    def shares_texts(self) -> bool:
+        """Whether a text that many rows share is stored once, see `shared_texts`."""
+
 
 class SqlConnection(Protocol):
     """A connection to the tables of one index."""
@@ -60,15 +70,6 @@ class SqlConnection(Protocol):
 
     def iterate(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """Run a query and yield its rows; a bounded number is in memory."""
-
-    def columns(self, table: str) -> Sequence[str]:
-        """Return the columns of a table; none if it does not exist, as in an index of an earlier version."""
-
-    def indexed_by(self, index: str) -> str:
-        """Return what stands behind the table of a query that must read an index; empty if there is no such index.
-
-        SQLite prefers the index of a primary key to one that holds all that a query asks for.
-        """
 
     def pieces(self, table: str, column: str, key: str) -> Iterator[bytes]:
         """Yield the bytes of a long text in the row whose ``id`` is a key."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from polygraph.errors import IndexUnreadable, other_format
 from polygraph.store import graph_tables, report_tables
 from polygraph.store.documents import DocumentTables
 from polygraph.store.extractions import ExtractionTables
@@ -20,6 +21,12 @@ from polygraph.store.serialization import dump, load
 from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import SqlConnection
 from polygraph.store.vectors import VectorSearch
+
+FORMAT = 2
+"""Format of the tables and of the files of layers. Raised with every change of what is written: no other is read."""
+
+FORMAT_KEY = "format"
+"""Key of the format, which is written when the tables are created."""
 
 ROWS = "rows"
 """Key of the note which kept rows belong to the tables of the graph (see `row_cache`)."""
@@ -41,6 +48,9 @@ _TABLES = {
 class IndexTables:
     """The part of `store.protocol.Store` that is the same in every SQL database."""
 
+    place: str
+    """What messages call the index."""
+
     def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
         self.texts = SharedTexts(connection)
@@ -54,10 +64,15 @@ class IndexTables:
         return self._db.transaction()
 
     def count(self, table: Countable | PortableTable) -> int:
-        """Return the number of rows of a table; an index of an earlier version may not have it."""
-        if not self._db.columns(table):
-            return 0
+        """Return the number of rows of a table."""
         return int(self._db.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
+
+    def _require_format(self) -> None:
+        """Raise `IndexUnreadable` if the tables have another format than `FORMAT`."""
+        found = load(self.meta(FORMAT_KEY) or "0")
+        if found != FORMAT:
+            fix = "Build it again with: polygraph index PATH --index NEW_FOLDER"
+            raise IndexUnreadable(other_format(f"the index at {self.place}", found, FORMAT, fix))
 
     # --- metadata -----------------------------------------------------------------------------------
 
@@ -92,9 +107,7 @@ class IndexTables:
 
     def _notes_by_layer(self) -> dict[str, list[str]]:
         text = self.meta("notes")
-        found = load(text) if text is not None else {}
-        # Indexes of earlier versions have one list for all layers.
-        return found if isinstance(found, dict) else {"graph": list(found)}
+        return load(text) if text is not None else {}
 
     # --- layers -------------------------------------------------------------------------------------
 
@@ -137,11 +150,8 @@ class IndexTables:
     # --- moving to another store --------------------------------------------------------------------
 
     def dump(self, table: PortableTable) -> Iterator[PortableRow]:
-        """Yield every row of a table, see `store.portable`; what an earlier version did not store is empty."""
-        known = self._db.columns(table)
-        if not known:
-            return
-        columns = ", ".join(f'"{name}"' if name in known else "''" for name in columns_of(table))
+        """Yield every row of a table, see `store.portable`."""
+        columns = ", ".join(f'"{name}"' for name in columns_of(table))
         key = ", ".join(f'"{name}"' for name in COLUMNS[table][0].split())
         rows = self._db.iterate(f"SELECT {columns} FROM {table} ORDER BY {key}")  # noqa: S608
         yield from self.texts.written_out(columns_of(table), rows)
@@ -151,4 +161,4 @@ class IndexTables:
         columns = columns_of(table)
         self._db.execute(f"DELETE FROM {table}")  # noqa: S608
         names = ", ".join(f'"{name}"' for name in columns)
-        self._db.insert(f"{table} ({names})", self.texts.taken_in(table, columns, rows))
+        self._db.insert(f"{table} ({names})", self.texts.taken_in(columns, rows))

@@ -114,6 +114,7 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
     models = replace(given, chat=chat, calls=Calls(None))
     manifest = Manifest(
         chunk_tokens=32,
+        overlap_tokens=0,
         window_tokens=64,
         language="en",
         embedder=models.embedder.name,
@@ -124,6 +125,12 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
         extractor_settings={"entity_types": [], "gleaning": "none", "max_gleanings": 1},
         reports="extractive",
         community_size=3,
+        community_weight="strength",
+        profile="",
+        descriptions="extractive",
+        description_tokens=400,
+        report_words=500,
+        same="",
     )
     store = SqliteStore(folder, mode="write")
     try:

@@ -165,6 +165,7 @@ def report(community: str, level: int, *chunks: str) -> Report:
 
 MANIFEST = Manifest(
     chunk_tokens=300,
+    overlap_tokens=0,
     window_tokens=1200,
     language="en",
     embedder="e",
@@ -175,4 +176,10 @@ MANIFEST = Manifest(
     extractor_settings={"entity_types": ["person"]},
     reports="extractive",
     community_size=10,
+    community_weight="strength",
+    profile="",
+    descriptions="extractive",
+    description_tokens=400,
+    report_words=500,
+    same="",
 )

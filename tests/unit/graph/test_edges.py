@@ -164,14 +164,12 @@ def test_a_name_that_lost_one_of_its_nearest_finds_the_next(tmp_path):
     assert found.edges.degrees.min() >= NEIGHBOURS
 
 
-def test_a_name_with_another_vector_is_another_name(tmp_path):
+def test_a_name_with_another_vector_is_another_name():
     ids, vectors = ["one", "two", "three"], unit([[1, 0], [0, 1], [1, 0.1]])
     former = find_synonyms(ids, ids, vectors)
     assert listed(former.edges) == [(0, 2, 0.995)]
     vectors[0] = (0, 1)
     assert listed(find_synonyms(ids, ids, vectors, former=former).edges) == [(0, 1, 1.0)]
-    former.edges.save(tmp_path / "edges.csr")
-    assert Synonyms.load(tmp_path, "edges.csr") is None
 
 
 def test_looked_for_in_small_parts_the_edges_are_the_same(monkeypatch, tmp_path):

@@ -14,6 +14,7 @@ import pytest
 from polygraph import Index
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
 from polygraph.indexing.build_settings import choose_manifest
+from polygraph.indexing.exchange.exporters.folder import VERSION
 from polygraph.indexing.exchange.exporters.graphml import xml_text
 from polygraph.indexing.exchange.exporters.neo4j import LIST_SEPARATOR, NODES, RELATIONSHIPS
 from polygraph.indexing.exchange.exporters.records import KINDS
@@ -523,8 +524,14 @@ DAMAGES = {
         lambda folder: (Path(folder) / "merges.jsonl").unlink(),
         "is missing",
     ),
-    "other version": (*manifest_with(polygraph_export=99), "version 99"),
-    "other format of the index": (*manifest_with(index__format=99), "format is 99"),
+    "newer format": (
+        *manifest_with(polygraph_export=VERSION + 1),
+        "Upgrade with: pip install",
+    ),
+    "older format": (
+        *manifest_with(polygraph_export=VERSION - 1),
+        f"the export has format {VERSION - 1}, ",
+    ),
     "no settings": (*manifest_with(index=None), "must be an object"),
     "layers out of order": (*manifest_with(layers=["graph"]), "layers must be"),
     "layers of lists": (*manifest_with(layers=[["graph"]]), "layers must be"),

@@ -8,6 +8,7 @@ import pytest
 
 from polygraph import Index
 from polygraph.errors import BadInput, IndexLocked, IndexMismatch, MissingExtra
+from polygraph.indexing.exchange.exporters.folder import VERSION
 from polygraph.indexing.exchange.importers import safe_read
 from polygraph.indexing.exchange.importers.align_text_units import NO_UNIT, overlap
 from polygraph.indexing.exchange.importers.convert import convert
@@ -431,7 +432,8 @@ def test_forms_are_told_by_what_a_folder_holds(tmp_path):
 
 
 def test_an_export_of_ours_that_cannot_be_imported_says_so(tmp_path):
-    (tmp_path / "manifest.json").write_text('{"polygraph_export": 1, "format": "parquet"}', encoding="utf-8")
+    manifest = {"polygraph_export": VERSION, "format": "parquet"}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     (tmp_path / "entities.parquet").write_bytes(b"PAR1")
     with pytest.raises(BadInput, match="only jsonl can be imported"), offline(tmp_path / "i.index") as index:
         index.import_(tmp_path)

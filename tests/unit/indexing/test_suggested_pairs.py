@@ -3,7 +3,6 @@
 import json
 import re
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 
@@ -136,20 +135,6 @@ def test_what_lists_suggest_holds_without_a_model_as_long_as_both_names_are_ther
         assert stored(tmp_path / "copy")
 
 
-def test_an_export_of_an_earlier_version_has_no_lists(tmp_path, papers):
-    with opened(tmp_path / "index", Reader().chat) as index:
-        index.add(papers, methods=["hipporag"])
-        index.export(tmp_path / "export")
-    (tmp_path / "export" / "name_lists.jsonl").unlink()
-    manifest = tmp_path / "export" / "manifest.json"
-    values = json.loads(manifest.read_text("utf-8"))
-    del values["files"]["name_lists.jsonl"]
-    manifest.write_text(json.dumps(values), "utf-8")
-    with opened(tmp_path / "copy", None) as copy:
-        copy.import_(tmp_path / "export")
-        assert stored(tmp_path / "copy") == {}
-
-
 def test_a_list_is_read_again_only_if_it_changes_and_a_clean_build_has_the_same(
     tmp_path, papers, write_files
 ):
@@ -178,19 +163,6 @@ def test_a_reply_that_cannot_be_used_is_noted_and_asked_for_again(tmp_path, pape
         ]
         assert stored(tmp_path / "index") == {}
         assert "wallace orme" in people(index)
-
-
-def test_an_index_that_asked_before_there_were_lists_keeps_asking_about_pairs_only(tmp_path, papers):
-    with opened(tmp_path / "index", Reader().chat) as index:
-        index.add(papers, methods=["hipporag"])
-    with closing(SqliteStore(tmp_path / "index", mode="write")) as store, store.transaction():
-        before = store.manifest()
-        store.set_manifest(replace(before, same=re.sub(r"\+[0-9a-f]{8}:", ":", before.same)))
-    model = Reader()
-    with opened(tmp_path / "index", model.chat) as index:
-        index.add(methods=["hipporag"])
-        assert "wallace orme" in people(index)
-    assert model.lists == []
 
 
 def test_the_estimate_counts_lists_and_knows_pairs_once_they_are_read(tmp_path, papers):

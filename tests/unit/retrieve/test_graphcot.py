@@ -11,7 +11,6 @@ from polygraph.retrieve.answer import answer
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.methods.graphcot import GraphCoT
 from polygraph.retrieve.pack import Block, pack
-from polygraph.store.graph_arrays import GraphArrays
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.agent import AgentAction, parse_step
 from polygraph.testing import hashed_models, scripted_chat
@@ -324,10 +323,7 @@ def hub(tmp_path, write_files, monkeypatch):
     snapshot.close()
 
 
-@pytest.mark.parametrize("has_arrays", [True, False])
-def test_of_a_hub_the_strongest_triples_are_read_and_the_others_counted(hub, monkeypatch, has_arrays):
-    if not has_arrays:  # an index of an earlier version
-        monkeypatch.setattr(GraphArrays, "open", lambda *_: None)
+def test_of_a_hub_the_strongest_triples_are_read_and_the_others_counted(hub):
     weights = [t.weight for t in hub.triples(hub.triple_rows_at([0]).tolist()).values()]
     assert sorted(weights) == [1.0, 1.0, 1.0, 2.0]
     seen = tools(hub).run(AgentAction(tool="NeighbourCheck", node="ada"), 1)

@@ -12,7 +12,6 @@ from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.database import SqliteStore
 from polygraph.store.documents import DocumentTables
-from polygraph.store.graph_arrays import GraphArrays
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layers import (
     DEPENDENCIES,
@@ -280,32 +279,33 @@ def test_entities_are_read_with_as_many_chunks_as_asked_for(snapshot, only_open)
     assert only_open.entities(rows, most_chunks=1) == only_open.entities(rows)
 
 
-def test_arrays_of_a_built_index_say_what_its_tables_say(folder, monkeypatch):
-    def everything(snapshot):
-        entities = list(range(snapshot.n_entities))
-        pairs = [(a, b) for a in entities for b in entities if a != b]
-        triples = snapshot.triple_rows_at(entities)
-        counts = snapshot.description_counts(np.arange(snapshot.store.count("relations")))
-        vector = HashEmbedder().embed(["hid"], "query")[0]
-        return [
-            snapshot.relation_rows([pair for pair in pairs if pair[0] < pair[1]]),
-            [[part.tolist() for part in snapshot.edges_at(n, most)] for n in entities for most in (1, 99)],
-            counts.tolist(),
-            triples.tolist(),
-            [snapshot.triple_rows_between([pair]).tolist() for pair in pairs],
-            [snapshot.strongest_triples_at(n, 1).tolist() for n in entities],
-            snapshot.triple_ends(triples.tolist()),
-            snapshot.predicate_similarities_of(vector, triples),
-        ]
-
-    with closing(Snapshot(folder)) as snapshot:
-        assert snapshot._arrays is not None
-        found = everything(snapshot)
-        few = snapshot.with_strongest_triples(snapshot.triple_rows_at([0]), 1)
-        assert set(snapshot.strongest_triples_at(0, 1).tolist()) <= set(few.tolist())
-    monkeypatch.setattr(GraphArrays, "open", lambda *_: None)
-    with closing(Snapshot(folder)) as earlier:
-        assert everything(earlier) == found
+def test_arrays_of_a_built_index_say_what_its_tables_say(snapshot):
+    entities = snapshot.store.graph.entity_ids()
+    relations = list(snapshot.store.graph.all_relations())
+    pairs = [(entities.index(r.source), entities.index(r.target)) for r in relations]
+    assert snapshot.relation_rows(pairs) == list(range(len(relations)))
+    counts = snapshot.description_counts(np.arange(len(relations)))
+    assert counts.tolist() == [len(r.descriptions) for r in relations]
+    triples = list(snapshot.store.graph.all_triples())
+    ends = [(entities.index(t.source), entities.index(t.target)) for t in triples]
+    assert snapshot.triple_ends(range(len(triples))) == [(n, *two) for n, two in enumerate(ends)]
+    for row in range(len(entities)):
+        at = [n for n, two in enumerate(ends) if row in two]
+        assert snapshot.triple_rows_at([row]).tolist() == at
+        best = sorted(at, key=lambda n: (-triples[n].weight, n))[:1]
+        assert snapshot.strongest_triples_at(row, 1).tolist() == best
+        few = snapshot.with_strongest_triples(np.array(at, dtype=np.int64), 1)
+        assert set(best) <= set(few.tolist()) <= set(at)
+        neighbours = {n: b if a == row else a for n, (a, b) in enumerate(pairs) if row in (a, b)}
+        found, others = snapshot.edges_at(row, 99)
+        assert dict(zip(found.tolist(), others.tolist(), strict=True)) == neighbours
+    for a, b in set(ends):
+        wanted = [n for n, two in enumerate(ends) if set(two) == {a, b}]
+        assert snapshot.triple_rows_between([(a, b)]).tolist() == wanted
+    vector = HashEmbedder().embed(["hid"], "query")[0]
+    of_predicate = dict(snapshot.search_predicates(vector, 99))
+    found = snapshot.predicate_similarities(vector, np.arange(len(triples)))
+    assert found == pytest.approx([of_predicate[t.predicate] for t in triples])
 
 
 def test_the_first_chunks_of_a_hub_are_read_without_the_others(folder, monkeypatch):

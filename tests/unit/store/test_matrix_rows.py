@@ -1,10 +1,7 @@
-from hashlib import blake2b
-
 import numpy as np
 import pytest
 
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.store.atomic_files import write_folder
 from polygraph.store.matrix_rows import HASHES, MATRIX, SCALES, in_sixteen_bits, one_by_one, write_matrix
 from polygraph.store.vectors import VectorIndex
 
@@ -82,23 +79,6 @@ def test_no_texts_make_an_empty_matrix(tmp_path):
     assert write(tmp_path / "former", []) == 0
     assert len(VectorIndex.open(tmp_path / "former")) == 0
     assert write(tmp_path / "again", ["a log"], tmp_path / "former") == 1
-
-
-def test_rows_of_an_earlier_version_are_searched_and_taken_over_without_embedding(tmp_path):
-    vectors = EMBEDDER.embed(TEXTS[:40], "document")
-
-    def fill(folder):
-        np.save(folder / MATRIX, vectors)
-        digests = [blake2b(f"hash\n{text}".encode(), digest_size=16).digest() for text in TEXTS[:40]]
-        (folder / HASHES).write_bytes(b"".join(digests))
-
-    write_folder(tmp_path / "former", fill, sealed=True)
-    former = VectorIndex.open(tmp_path / "former")
-    assert np.array_equal(former.rows(np.arange(40)), vectors)
-    assert [hit.n for hit in former.search(vectors[7], 1)] == [7]
-    assert write(tmp_path / "again", TEXTS[:41], tmp_path / "former") == 1
-    write(tmp_path / "first", TEXTS[:41])
-    assert contents(tmp_path / "again") == contents(tmp_path / "first")
 
 
 def test_sixteen_bits_change_a_cosine_by_some_millionths(tmp_path):

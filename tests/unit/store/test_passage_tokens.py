@@ -1,11 +1,8 @@
 """Token counts that are stored with the chunks, so that packing them opens no tokenizer."""
 
-import sqlite3
-
 from polygraph.config import Settings
 from polygraph.records import Span
 from polygraph.retrieve.steps import chunk_evidence
-from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
 from polygraph.workspace.index import Index
 
@@ -44,18 +41,3 @@ def test_counts_go_with_their_document(tmp_path, hashed_models):
         index.remove("b.txt")
         snapshot = index.snapshot()
         assert set(snapshot.passage_tokens(["a.txt:0", "b.txt:0"])) == {"a.txt:0"}
-
-
-def test_an_index_without_stored_counts_is_packed_alike(tmp_path, hashed_models):
-    with built(tmp_path, hashed_models) as index:
-        whole = index.retrieve("Who rowed home?", "bm25", max_tokens=60)
-    with sqlite3.connect(tmp_path / "index" / "index.sqlite") as db:
-        db.execute("DROP TABLE passage_lengths")
-    db.close()
-    (tmp_path / "index" / "derived" / "index.sums").unlink()
-    snapshot = Snapshot(tmp_path / "index")
-    assert snapshot.passage_tokens(["a.txt:0"]) == {}
-    with Index.open(tmp_path / "index", models=hashed_models()) as index:
-        again = index.retrieve("Who rowed home?", "bm25", max_tokens=60)
-    assert (again.context, again.n_tokens, again.cuts) == (whole.context, whole.n_tokens, whole.cuts)
-    assert whole.cuts

@@ -1,12 +1,10 @@
 """A text that many rows share stands once in the file, and goes when no row names it any more."""
 
-import sqlite3
 from dataclasses import replace
 
 import pytest
 
 from polygraph.records import Description
-from polygraph.store import extractions
 from polygraph.store.database import SqliteStore
 from polygraph.testing import store_records as records
 
@@ -89,19 +87,6 @@ def test_a_removed_text_leaves_the_disk_when_the_file_is_compacted(store, tmp_pa
         store.documents.remove("d")
     assert store.compact()
     assert SENTENCE.encode() not in (tmp_path / "index.sqlite").read_bytes()
-
-
-def test_a_file_of_an_earlier_version_keeps_its_texts_in_its_rows(tmp_path):
-    with sqlite3.connect(tmp_path / "index.sqlite") as db:
-        db.executescript(extractions.SCHEMA.replace("description NOT NULL", "description TEXT NOT NULL"))
-    store = SqliteStore(tmp_path, mode="write")
-    found = put_rows(store)
-    assert texts(store) == []
-    ((_, again),) = store.extractions.iterate()
-    assert (again.entities, again.relations) == (found.entities, found.relations)
-    entities, _ = put_graph(store, SENTENCE)
-    assert list(store.graph.all_entities()) == entities
-    store.close()
 
 
 def test_rows_are_moved_with_their_texts_which_stand_once_in_the_other_file_too(store, tmp_path):

@@ -153,10 +153,8 @@ class TitleTable:
         np.savez(folder / _FILE, **arrays)  # type: ignore[arg-type] # of allow_pickle, which no array is called
 
     @classmethod
-    def load(cls, folder: Path) -> "TitleTable | None":
-        """Read what `save` wrote; None if there is no file."""
-        if not (folder / _FILE).is_file():
-            return None
+    def load(cls, folder: Path) -> "TitleTable":
+        """Read what `save` wrote."""
         with np.load(folder / _FILE) as arrays:
             return cls(
                 {

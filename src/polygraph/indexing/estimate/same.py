@@ -76,13 +76,9 @@ def same_lines(state: EstimateState, chat: ChatModel, n_entities: Range) -> list
     basis = "a guess: how many names are in doubt is known after extraction"
     if known.n_entities:
         basis = f"as in the {count_noun(known.n_windows, 'window')} read"
-    lines: list[Line] = []
-    n_pairs = pairs_in_doubt(known, n_entities)
-    if who.lists:
-        most = NAMES_PER_PAIR * who.max_pairs
-        listed = listed_names(known, n_entities).map(lambda n: min(most, n)).rounded()
-        lines.append(guessed_lists(state, chat, listed, known.tokens_per_name, basis))
-        n_pairs = n_pairs + listed * SUGGESTED_PER_NAME
+    most = NAMES_PER_PAIR * who.max_pairs
+    listed = listed_names(known, n_entities).map(lambda n: min(most, n)).rounded()
+    n_pairs = pairs_in_doubt(known, n_entities) + listed * SUGGESTED_PER_NAME
     n_pairs = n_pairs.map(lambda n: min(who.max_pairs, n))
     calls = n_pairs.rounded().map(lambda n: -(-n // PAIRS_PER_CALL))
     pairs = priced_line(
@@ -90,7 +86,7 @@ def same_lines(state: EstimateState, chat: ChatModel, n_entities: Range) -> list
         calls * _REPLY_TOKENS + n_pairs * _TOKENS_PER_NUMBER,
         basis=f"{basis}; at most {count_noun(who.max_pairs, 'pair')}",
     )  # fmt: skip
-    return [*lines, pairs]
+    return [guessed_lists(state, chat, listed, known.tokens_per_name, basis), pairs]
 
 
 def _counted(state: EstimateState, chat: ChatModel, who: WhoIsAsked) -> list[Line]:
@@ -98,8 +94,9 @@ def _counted(state: EstimateState, chat: ChatModel, who: WhoIsAsked) -> list[Lin
     windows = {window.id: window for window in state.corpus.windows}
     extractions = [state.corpus.extractions[window.id] for window in state.corpus.windows]
     lists = SimulatedLists(extractions, windows, who.max_pairs, partial(_stored_reply, state, chat))
-    suggest = lists.suggest if who.lists else None
-    found = resolve_simulated(windows.values(), extractions, state.plan.manifest, asks=True, suggest=suggest)
+    found = resolve_simulated(
+        windows.values(), extractions, state.plan.manifest, asks=True, suggest=lists.suggest
+    )
     lines = [line] if (line := counted_lists(state, chat, lists)) is not None else []
     chosen = choose_pairs(_as_rows(found), who.max_pairs)
     # What lists without a reply will suggest is not known.

@@ -49,6 +49,12 @@ class PostgresDialect:
         """Return the condition that a column has one of any number of values, and its parameter."""
         return f"{column} = ANY(?)", list(values)
 
+    def indexed_by(self, index: str) -> str:  # noqa: ARG002
+        """Return nothing: PostgreSQL keeps long texts apart from the other columns of a row."""
+        return ""
+
+    shares_texts = False
+
 
 @lru_cache(maxsize=512)
 def _translated(statement: str) -> str:
@@ -78,7 +84,6 @@ class PostgresConnection(SqlConnection):
         self._changing = threading.RLock()
         self._cursor_numbers = count()
         self._unclosed: list[str] = []
-        self._columns: dict[str, tuple[str, ...]] = {}
         if read_only:
             self.begin_reading()
 
@@ -195,20 +200,6 @@ class PostgresConnection(SqlConnection):
         finally:
             # Not closed here: a finalizer may run in the midst of another statement.
             self._unclosed.append(name)
-
-    def columns(self, table: str) -> tuple[str, ...]:
-        """Return the columns of a table; none if it does not exist, as in an index of an earlier version."""
-        if table not in self._columns:
-            query = (
-                "SELECT attname FROM pg_attribute "
-                "WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
-            )
-            self._columns[table] = tuple(name for (name,) in self.rows(query, (table,)))
-        return self._columns[table]
-
-    def indexed_by(self, index: str) -> str:  # noqa: ARG002
-        """Return nothing: PostgreSQL keeps long texts apart from the other columns of a row."""
-        return ""
 
     def pieces(self, table: str, column: str, key: str) -> Iterator[bytes]:
         """Yield the bytes of a long text in the row whose ``id`` is a key."""

@@ -12,8 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from polygraph.errors import IndexLocked, IndexUnreadable
-from polygraph.postgresql import DatabaseUrl, database_errors_explained, driver, known_version, migrate
+from polygraph.errors import IndexLocked, IndexUnreadable, quoted
+from polygraph.postgresql import (
+    DatabaseUrl,
+    database_errors_explained,
+    driver,
+    known_version,
+    migrate,
+    schema_version,
+)
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import no_index
 from polygraph.store.layer_folders import folder_of
@@ -91,9 +98,7 @@ class PostgresStore(IndexTables):
 
     def _open_to_read(self, state: Literal["tables", "finished", "saved"]) -> None:
         for _ in range(_ATTEMPTS):
-            with database_errors_explained(self.place):
-                if not known_version(self.connection.raw, COMPONENT, len(MIGRATIONS)):
-                    raise no_index(self.place)
+            self._require_tables()
             ((saved,),) = self.connection.rows("SELECT saved FROM finished_state")
             if state == "saved" and saved is None:
                 raise IndexUnreadable(f"no write is in progress at {self.place}")
@@ -103,6 +108,20 @@ class PostgresStore(IndexTables):
             self.connection.execute("ROLLBACK")
             self.connection.begin_reading()
         raise IndexLocked(f"writers of {self.place} finish faster than a reader can open it. Try again")
+
+    def _require_tables(self) -> None:
+        """Raise `IndexUnreadable` unless there are tables of the format and version that are read here."""
+        with database_errors_explained(self.place):
+            version = schema_version(self.connection.raw, COMPONENT)
+            if not version:
+                raise no_index(self.place)
+            if version < len(MIGRATIONS):
+                raise IndexUnreadable(
+                    f"the tables of {self.place} have version {version}, and this version of Polygraph reads version "
+                    f"{len(MIGRATIONS)}. Bring them up to date with: polygraph index --index {quoted(self.place)}"
+                )
+            self._require_format()
+            known_version(self.connection.raw, COMPONENT, len(MIGRATIONS))
 
     def _read_saved(self, saved: str) -> bool:
         """Turn to a copy of a state and keep it from being dropped; False if it is gone."""
@@ -119,6 +138,8 @@ class PostgresStore(IndexTables):
         if lock_s is not None:
             self._lock(lock_s)
         with database_errors_explained(self.place):
+            if schema_version(self.connection.raw, COMPONENT) >= len(MIGRATIONS):
+                self._require_format()
             migrate(self.connection.raw, COMPONENT, MIGRATIONS)
         if lock_s is not None:
             self._tidy()

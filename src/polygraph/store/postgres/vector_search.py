@@ -83,7 +83,7 @@ class DatabaseVectors(VectorSearch):
                     dimension = int(name.rpartition("_")[2])
                     return cls(connection, f"{schema}.{name}", dimension, found[0], ids_from(ids), from_files)
         except (IndexUnreadable, StorageFailed):
-            # An index of an earlier version, a table that was dropped since, or no right to read it.
+            # A table that was dropped since, or no right to read it.
             return None
         return None
 

@@ -39,7 +39,7 @@ class WhoIsAsked:
     pairs: str
     """The model and a hash of the prompt about pairs, which determine its answers."""
     lists: str
-    """The same of the prompt about lists of names; empty in an index that was made before there were any."""
+    """The same of the prompt about lists of names."""
     max_pairs: int
     """Pairs that are asked about at most."""
 
@@ -54,17 +54,17 @@ def identity(model: str, max_pairs: int) -> str:
 
 
 def who_is_asked(written: str) -> WhoIsAsked | None:
-    """Read what `identity` wrote, also in an earlier version; None for an empty text.
+    """Read what `identity` wrote; None for an empty text.
 
-    >>> who_is_asked("m:7b:1f+2e:50"), who_is_asked("m:7b:1f:50").lists
-    (WhoIsAsked(pairs='m:7b:1f', lists='m:7b:2e', max_pairs=50), '')
+    >>> who_is_asked("m:7b:1f+2e:50")
+    WhoIsAsked(pairs='m:7b:1f', lists='m:7b:2e', max_pairs=50)
     """
     if not written:
         return None
     who, _, max_pairs = written.rpartition(":")
     model, _, hashes = who.rpartition(":")
     pairs, _, lists = hashes.partition("+")
-    return WhoIsAsked(f"{model}:{pairs}", f"{model}:{lists}" if lists else "", int(max_pairs))
+    return WhoIsAsked(f"{model}:{pairs}", f"{model}:{lists}", int(max_pairs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,11 +96,6 @@ def _descriptions(graph: GraphStore) -> None:
         [[(text_hash(d.text), d.chunk) for d in r.descriptions] for r in RELATIONS],
         "hashes of descriptions of relations come by row",
     )
-    expect(
-        graph.description_counts([1, 99, 0]),
-        {n: len(RELATIONS[n].descriptions) for n in (1, 0)},
-        "descriptions of relations are counted",
-    )
     outlines = graph.entity_outlines([1, 0])
     expect(
         [(e.id, e.name) for e in outlines], [(ENTITIES[n].id, ENTITIES[n].name) for n in (1, 0)], "outlines"
@@ -150,11 +145,6 @@ def _relations(graph: GraphStore) -> None:
         "relations at entities come once each, by row",
     )
     expect(
-        graph.relation_rows([(1, 2), (0, 2), (0, 1)]),
-        [1, 0],
-        "rows of relations come by the rows of their ends",
-    )
-    expect(
         graph.relations_per_chunk([0, 1]),
         dict(Counter(chunk for r in RELATIONS[:2] for chunk in r.chunks)),
         "relations are counted by chunk",
@@ -186,16 +176,11 @@ def _triples(graph: GraphStore) -> None:
         [(1, 0, 1.0, ["d:0"]), (1, 2, 2.0, ["d:1", "d:2"])],
         "edges of triples come with their chunks",
     )
-    expect(graph.triple_ends([1, 99, 0]), [(1, 1, 2), (0, 1, 0)], "ends of triples come by row")
     expect(
         list(graph.triple_columns()),
         [(1, 0, "saw", 1.0), (1, 2, "met", 2.0)],
         "ends of triples come by row, with predicate and weight",
     )
-    expect(graph.triples_at([0], ends=["source", "target"]), [(0, 1, 0)], "triples at entities, at both ends")
-    expect(graph.triple_rows_at([1, 2]), [0, 1], "rows of triples at entities come once")
-    expect(graph.strongest_triples_at(1, 1), [1], "the strongest triple at an entity")
-    expect(graph.triples_at([0], ends=["source"]), [], "triples at entities, at one end")
     expect(graph.predicates(), ["met", "saw"], "predicates are distinct and sorted")
     expect(graph.triples_with(["saw", "none"]), [0], "triples are found by predicate")
 

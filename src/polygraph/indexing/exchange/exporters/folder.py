@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from polygraph.errors import BadInput, StorageFailed
+from polygraph.errors import BadInput, StorageFailed, other_format
 from polygraph.store.atomic_files import write_folder
 
 MANIFEST = "manifest.json"
-VERSION = 1
-"""Raised whenever older code could misread an export."""
+VERSION = 2
+"""Format of an export. Raised with every change of what is written: no other is read."""
 MAX_MANIFEST_BYTES = 1_000_000
 
 
@@ -69,7 +69,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Return ``manifest.json`` of an export of this version; all but the version is unchecked.
 
     Raises:
-        BadInput: if there is none.
+        BadInput: if there is none, or it is of another version.
     """
     path = folder / MANIFEST
     if not path.is_file():
@@ -88,8 +88,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise BadInput(f"{path}:1: is not the manifest of an export of Polygraph. Name the folder of one")
     if found["polygraph_export"] != VERSION:
         raise BadInput(
-            f"{path}:1: the export has version {found['polygraph_export']!r}, and this version of Polygraph reads "
-            f"{VERSION}. Export the index again with this version"
+            other_format(
+                f"{path}:1: the export", found["polygraph_export"], VERSION, "Export the index again"
+            )
         )
     return found
 

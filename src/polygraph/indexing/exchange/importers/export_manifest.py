@@ -14,10 +14,7 @@ from polygraph.indexing.exchange.schema import (
     find_fault,
 )
 from polygraph.store.layers import DEPENDENCIES, with_dependencies
-from polygraph.store.manifest import FORMAT, Manifest
-
-_OPTIONAL = frozenset({"name_lists"})
-"""Kinds that exports of earlier versions do not have."""
+from polygraph.store.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +25,7 @@ class ExportManifest:
     layers: tuple[str, ...]
     """Layers that were up to date, in the order of building."""
     counts: dict[str, int]
-    """Records by kind, of those that the export has."""
+    """Records by kind."""
 
 
 def read_export_manifest(folder: Path) -> ExportManifest:
@@ -48,8 +45,6 @@ def read_export_manifest(folder: Path) -> ExportManifest:
     if problem := find_fault(index, MANIFEST_SHAPE):
         reject(f"index: {problem}")
     assert isinstance(index, dict)  # noqa: S101 - `find_fault` has checked it
-    if index["format"] != FORMAT:
-        reject(f"index: the format is {index['format']}, and this version of Polygraph reads {FORMAT}")
     kind = Manifest(**index).reader.partition(":")[0]
     wanted = {"llm": EXTRACTOR_SETTINGS, "fast": PRUNING_SETTINGS}.get(kind)
     if wanted is not None and (problem := find_fault(index["extractor_settings"], wanted)):
@@ -63,12 +58,11 @@ def read_export_manifest(folder: Path) -> ExportManifest:
             f"layers must be some of {', '.join(DEPENDENCIES)}, in this order, with those that each depends on"
         )
     names = {f"{kind}.jsonl": kind for kind in KINDS}
-    required = {name for name, kind in names.items() if kind not in _OPTIONAL}
-    if not isinstance(files, dict) or not required <= files.keys() <= names.keys():
+    if not isinstance(files, dict) or files.keys() != names.keys():
         reject(f"files must name {', '.join(names)}, with the number of lines of each")
     if any(type(n) is not int or n < 0 for n in files.values()):
         reject("files must give whole numbers of lines")
-    counts = {kind: files[name] for name, kind in names.items() if name in files}
+    counts = {kind: files[name] for name, kind in names.items()}
     if "graph" in layers and counts["windows"] and not counts["entity_rows"]:
         reject("there cannot be a graph when entity_rows.jsonl is empty")
     for kind, layer in LAYER_OF.items():

@@ -143,9 +143,8 @@ class _Importer:
     def _answers_about_names(self) -> None:
         records = self._open("same_answers", lambda row: row["key"])
         self._store.extractions.put_same_answers({row["key"]: row["same"] for row in records.all()})
-        if "name_lists" in self._exported.counts:
-            lists = self._open("name_lists", lambda row: row["key"])
-            self._store.extractions.put_name_lists({row["key"]: row["groups"] for row in lists.all()})
+        lists = self._open("name_lists", lambda row: row["key"])
+        self._store.extractions.put_name_lists({row["key"]: row["groups"] for row in lists.all()})
 
     # --- views: checked, then rebuilt ------------------------------------------------------------------
 

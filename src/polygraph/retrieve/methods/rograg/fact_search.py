@@ -167,7 +167,7 @@ class _FactScorer:
     def score(self, rows: Sequence[int] | NDArray[np.int64], why: str) -> list[_ScoredTriple]:
         """Rank triples, given by row, by similarity."""
         some, whole = self._nearest(rows)
-        by_predicate = self.index.predicate_similarities_of(self.predicate_vector, some)
+        by_predicate = self.index.predicate_similarities(self.predicate_vector, some)
         ends = self.index.triple_ends(some.tolist())
         found = []
         for (n, source, target), of_all, of_predicate in zip(ends, whole.tolist(), by_predicate, strict=True):

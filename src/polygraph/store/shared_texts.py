@@ -36,17 +36,17 @@ class SharedTexts:
     """The texts of one set of tables; in a database that does not share them, every text stays in its rows."""
 
     def __init__(self, connection: SqlConnection) -> None:
-        self._db, self._exist = connection, connection.dialect.shares_texts
+        self._db, self._are_shared = connection, connection.dialect.shares_texts
 
     def column(self, column: str) -> str:
         """Return the SQL for the text that a column of rows holds or stands for."""
-        if not self._exist:
+        if not self._are_shared:
             return column
         return f"coalesce((SELECT text FROM texts WHERE hash = {column}), {column})"  # noqa: S608
 
     def store(self, texts: Sequence[str]) -> list[int | str]:
         """Store some texts, and return what stands for each in a row."""
-        if not self._exist:
+        if not self._are_shared:
             return list(texts)
         keys = {text: text_key(text) for text in dict.fromkeys(texts)}
         new = {key: text for text, key in keys.items() if isinstance(key, int)}
@@ -67,18 +67,18 @@ class SharedTexts:
         Args:
             length: the SQL for the bytes of the column itself.
         """
-        if not self._exist:
+        if not self._are_shared:
             return length
         text = self.column("json_extract(d.value, '$[0]')")
         return f"(SELECT sum(length(CAST({text} AS BLOB)) + 1) FROM json_each(descriptions) AS d)"  # noqa: S608
 
     def written_out(self, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows of a table with texts in the place of hashes."""
-        return self._replaced(columns, rows, self.find) if self._exist else iter(rows)
+        return self._replaced(columns, rows, self.find) if self._are_shared else iter(rows)
 
     def taken_in(self, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows of a table with hashes in the place of texts, which are stored."""
-        if not self._exist:
+        if not self._are_shared:
             return iter(rows)
         return self._replaced(
             columns, rows, lambda texts: dict(zip(texts, self.store([str(t) for t in texts]), strict=True))
@@ -105,7 +105,7 @@ class SharedTexts:
 
     def delete_unused(self) -> None:
         """Delete the texts that no row has any more."""
-        if not self._exist:
+        if not self._are_shared:
             return
         used = [_IN_ROWS.format(table=table) for table in ("entity_rows", "relation_rows")]
         used += [_IN_VIEWS.format(table=table) for table in ("entities", "relations")]

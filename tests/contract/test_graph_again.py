@@ -76,6 +76,7 @@ DECISIONS = (
     ("rename", "halcyon", "HMS Halcyon"),
 )
 MANIFEST = Manifest(
+    chunks="1",
     chunk_tokens=40,
     overlap_tokens=0,
     window_tokens=80,

@@ -9,6 +9,7 @@ from polygraph.extract.llm import extractor as llm
 from polygraph.graph.cooccurrence import Pruning
 from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
+from polygraph.revisions import CHUNKS
 from polygraph.store.manifest import Manifest
 from polygraph.tasks.indexing import same
 
@@ -52,6 +53,8 @@ def choose_manifest(
     if before and before.imported:
         identity = f"{before.imported}+{identity}" if identity else before.imported
     return Manifest(
+        # Cutting the documents of an imported graph again would lose it.
+        chunks=before.chunks if before and before.imported else CHUNKS,
         chunk_tokens=min(pick("chunk_tokens"), models.embedder.max_tokens),
         overlap_tokens=pick("overlap_tokens"),
         window_tokens=pick("window_tokens"),

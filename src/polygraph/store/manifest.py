@@ -11,6 +11,8 @@ from polygraph.records import digest
 class Manifest:
     """The settings that everything in the index depends on."""
 
+    chunks: str
+    """Revision of the code that cut the documents."""
     chunk_tokens: int
     overlap_tokens: int
     """Tokens that neighbouring chunks share."""
@@ -45,9 +47,9 @@ class Manifest:
 
     @property
     def chunker(self) -> str:
-        """A hash of the settings that determine how documents are cut."""
+        """A hash of the code and the settings that determine how documents are cut."""
         numbers = (self.chunk_tokens, self.overlap_tokens, self.window_tokens)
-        return digest(*map(str, numbers), self.language, self.embedder)
+        return digest(self.chunks, *map(str, numbers), self.language, self.embedder)
 
     @property
     def reader(self) -> str:

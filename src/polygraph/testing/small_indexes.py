@@ -15,6 +15,7 @@ from polygraph.ingest import Loaded
 from polygraph.models import Calls, ChatModel, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Document
+from polygraph.revisions import CHUNKS
 from polygraph.store.database import SqliteStore
 from polygraph.store.layers import DEPENDENCIES
 from polygraph.store.manifest import Manifest
@@ -113,6 +114,7 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
     chat = scripted_chat()
     models = replace(given, chat=chat, calls=Calls(None))
     manifest = Manifest(
+        chunks=CHUNKS,
         chunk_tokens=32,
         overlap_tokens=0,
         window_tokens=64,

@@ -164,6 +164,7 @@ def report(community: str, level: int, *chunks: str) -> Report:
 
 
 MANIFEST = Manifest(
+    chunks="1",
     chunk_tokens=300,
     overlap_tokens=0,
     window_tokens=1200,

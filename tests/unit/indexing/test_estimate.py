@@ -591,7 +591,8 @@ def test_simulated_extraction_keeps_to_the_profile_it_is_given():
 
 def settings_of_build(**more):
     values = {
-        "chunk_tokens": 256, "window_tokens": 1200, "language": "en", "embedder": "hash", "dimension": 256,
+        "chunks": "1", "chunk_tokens": 256, "window_tokens": 1200, "language": "en",
+        "embedder": "hash", "dimension": 256,
         "name_embedder": "hash", "name_dimension": 256, "extractor": "llm:x", "extractor_settings": {},
         "reports": "x", "community_size": 10, "overlap_tokens": 0, "community_weight": "strength", "profile": "",
         "descriptions": "x", "description_tokens": 400, "report_words": 500, "same": "",

@@ -584,6 +584,19 @@ def test_an_imported_graph_is_not_cut_again(tmp_path):
     assert rows_of(tmp_path / "i.index") == before
 
 
+def test_other_code_for_chunks_cuts_documents_again_but_not_those_of_an_imported_graph(tmp_path, monkeypatch):
+    (tmp_path / "news.txt").write_text("Tobias Wren visited Mara Quill at Sallow Bay.", encoding="utf-8")
+    with offline(tmp_path / "i.index") as index, offline(tmp_path / "own.index") as own:
+        index.import_(triples(tmp_path / "g"))
+        own.add(tmp_path / "news.txt")
+        before = rows_of(index.folder)
+        monkeypatch.setattr("polygraph.indexing.build_settings.CHUNKS", "next")
+        assert "chunks" in own.add().built
+        assert own.add().built == {}
+        assert index.add().built == {}
+        assert rows_of(index.folder) == before
+
+
 def test_the_fast_extractor_does_not_read_beside_an_imported_graph(tmp_path):
     (tmp_path / "news.txt").write_text("Tobias Wren visited Mara Quill.", encoding="utf-8")
     with offline(tmp_path / "i.index") as index:

@@ -165,6 +165,7 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
 _COUNT = Shape("a whole number from 1", lambda value: _is_whole(value) and value > 0)
 
 MANIFEST_SHAPE: Mapping[str, Shape] = {
+    "chunks": SOME_TEXT,
     "chunk_tokens": _COUNT,
     "overlap_tokens": WHOLE,
     "window_tokens": _COUNT,

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.open_index import local_folder, open_index, open_without_models
+from polygraph.cli.open_index import local_folder, open_without_models
 from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
 from polygraph.errors import BadInput, quoted
 
@@ -144,7 +144,7 @@ def export(
     """Write the index to files. With jsonl, equal indexes give equal bytes."""
     from polygraph.cli.render import answer as show
 
-    with open_index(index, offline=True) as opened:
+    with open_without_models(index) as opened:
         counts = opened.export(output, format)
     if as_json:
         show.as_json({"output": str(output), "format": format, "files": counts})

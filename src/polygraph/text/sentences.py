@@ -288,7 +288,7 @@ def _ends_abbreviated(text: str, start: int, end: int) -> bool:
         return False
     return bool(
         _TITLE.search(before)
-        or (_BEFORE_LETTER.search(before) and _LETTER.match(text, end))
+        or (_LETTER.match(text, end) and _BEFORE_LETTER.search(before))
         or (_BEFORE_NOUN.search(before) and not _BEGINS_SENTENCE.match(text, end))
     )
 

@@ -17,6 +17,7 @@ import pytest
 from polygraph import __version__
 from polygraph.cli import COMMAND_GROUPS
 from polygraph.cli.terminal import printable
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.catalogue import CATALOGUE, Group
 from polygraph.store.lock import writing
@@ -73,6 +74,17 @@ def test_a_command_in_a_message_can_be_pasted_whatever_the_folder_is_called(buil
     assert hint == ["polygraph", "index", "--index", str(index), "--for", "hipporag"]
     ended = call("eval", "report", "--index", index, "--output", study)
     assert shlex.split(ended.sentence.rpartition("with: ")[2])[-2:] == ["--output", str(study)]
+
+
+def test_an_index_with_vectors_of_an_endpoint_is_exported_without_the_endpoint(papers, call, index, tmp_path):
+    built_with = {"POLYGRAPH_EMBEDDER": "endpoint:vectors", "POLYGRAPH_NAME_EMBEDDER": "endpoint:vectors"}
+    with ScriptedServer() as server:
+        env = {**built_with, "OPENAI_BASE_URL": server.base_url, "POLYGRAPH_CHAT_MODEL": "scripted"}
+        assert call("index", papers, "--index", index, "--for", "naive", env=env).code == 0
+    auto = dict.fromkeys(built_with, "auto")
+    ended = call("export", "--output", tmp_path / "export", "--index", index, "--json", env=auto)
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["files"]["documents.jsonl"] > 0
 
 
 def test_a_missing_folder_is_named(call, index, tmp_path):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from polygraph.cli.evaluation.options import METHODS, PerDocumentOption
-from polygraph.cli.open_index import open_index
+from polygraph.cli.open_index import open_index, open_without_models
 from polygraph.cli.options import (
     BatchOption,
     CostOption,
@@ -305,7 +305,7 @@ def coverage(
     from polygraph.text.prose import count_noun
 
     listed = read_questions(questions)
-    with open_index(index, offline=True) as opened:
+    with open_without_models(index) as opened:
         found = answer_coverage(listed, opened.snapshot())
     if as_json:
         show.as_json(

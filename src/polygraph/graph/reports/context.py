@@ -228,11 +228,12 @@ class _Page:
             return f"Passage: {shorten(_one_line(item.text), _MAX_PASSAGE)} {source(item.chunk)}"
         parts = []
         head = self._wording.head(item, self._names)
+        stated = head.casefold().removeprefix("relation ") if isinstance(item, Relation) else None
         new_descriptions = [d for d in item.descriptions if d.text not in self._shown]
         for description in self._chosen(new_descriptions):
             shown[description.text] = item.name if isinstance(item, Entity) else ""
             said, number = self._wording.description(description.text), source(description.chunk)
-            is_repeated = f"Relation {said.rstrip('.')}".casefold() == head.casefold()
+            is_repeated = stated is not None and said.rstrip(".").casefold() == stated
             parts.append(number if is_repeated else f"{said} {number}")
         if not parts and item.chunks:
             # Even a bare name has a source, and a filter on documents must see it.
@@ -242,11 +243,13 @@ class _Page:
             parts.append(f"{self._pointer(item, repeated)} {number}".lstrip() if repeated else number)
         return f"{head}: {' '.join(parts)}" if parts else head
 
-    def _chosen(self, descriptions: Sequence[Description]) -> list[Description]:
+    def _chosen(self, descriptions: Sequence[Description]) -> Sequence[Description]:
         """Return at most `_MAX_DESCRIPTIONS`, in order, those from chunks shared with other members rather than others.
 
         They say more about the group; but what the others say stands in no other report of the level.
         """
+        if len(descriptions) <= _MAX_DESCRIPTIONS:
+            return descriptions
         near = [d for d in descriptions if d.chunk in self._shared]
         far = [d for d in descriptions if d.chunk not in self._shared]
         n_far = max(_MAX_DESCRIPTIONS - len(near), 0)

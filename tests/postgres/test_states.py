@@ -118,19 +118,20 @@ def test_an_index_of_another_format_is_refused(url, folder, mode, found, fix, ve
         Index.open(folder)
 
 
-def test_an_index_of_an_earlier_version_is_read_once_a_writer_has_migrated_it(folder, monkeypatch):
-    with open_to_write(folder) as store, store.transaction():
-        put_document(store, "d")
+def test_an_index_of_an_earlier_version_is_read_once_a_writer_has_migrated_it(url, tmp_path, monkeypatch):
+    with opened(url, cache=tmp_path / "cache") as index:
+        index.add(written(tmp_path / "papers", TEXTS))
     monkeypatch.setattr(
-        "polygraph.store.postgres.store.MIGRATIONS", (*MIGRATIONS, "ALTER TABLE layers ADD COLUMN note text")
+        "polygraph.store.postgres.store.MIGRATIONS", (*MIGRATIONS, "ALTER TABLE unread ADD COLUMN note text")
     )
-    with pytest.raises(
-        IndexUnreadable, match=r"have version 1, .* reads version 2\. Bring them .*: polygraph index"
-    ):
-        open_store(folder, mode="read")
-    with open_to_write(folder):
-        pass
-    assert documents(open_store(folder, mode="read")) == ["d"]
+    with opened(url, cache=tmp_path / "cache") as index:
+        with pytest.raises(
+            IndexUnreadable,
+            match=r"have version 1, .* reads version 2\. Bring them .*: polygraph index --index",
+        ):
+            index.retrieve(QUESTION, "bm25")
+        index.add()
+        assert index.retrieve(QUESTION, "bm25").evidence
 
 
 def documents_of(snapshot):

@@ -9,11 +9,20 @@ from hypothesis import strategies as st
 
 from polygraph.errors import IndexUnreadable
 from polygraph.publishing.blocks import sha256
-from polygraph.publishing.manifest import Block, Patch, Patches, Pointer, PublishedFile, VersionManifest
+from polygraph.publishing.manifest import (
+    POINTER_FORMAT,
+    Block,
+    Patch,
+    Patches,
+    Pointer,
+    PublishedFile,
+    VersionManifest,
+)
+from polygraph.store.tables import FORMAT
 
 A, B = "a" * 64, "b" * 64
 GOOD = {
-    "format": 1,
+    "format": FORMAT,
     "objects": [A],
     "blocks": [[B, 10, 0, 5, 7]],
     "files": [{"path": "index.sqlite", "size": 20, "blocks": [0, 0]}],
@@ -97,10 +106,13 @@ def test_a_manifest_that_none_writes_is_refused(change):
         load({**GOOD, **change})
 
 
-@pytest.mark.parametrize(("format", "fix"), [(0, "Publish the index again"), (2, "Upgrade with: pip")])
+@pytest.mark.parametrize(
+    ("format", "fix"), [(FORMAT - 1, "Publish the index again"), (FORMAT + 1, "Upgrade with: pip")]
+)
 def test_a_manifest_of_another_format_says_what_to_do(format, fix):
     with pytest.raises(
-        IndexUnreadable, match=rf"manifest has format {format}, and this version .* reads format 1\. {fix}"
+        IndexUnreadable,
+        match=rf"manifest has format {format}, and this version .* reads format {FORMAT}\. {fix}",
     ):
         load({**GOOD, "format": format})
 
@@ -184,9 +196,12 @@ def test_any_patches_are_refused_with_one_error_or_are_none(value):
     assert found.patches is None
 
 
-@given(st.dictionaries(st.sampled_from([*GOOD, "versions"]), json_values), st.booleans())
+@given(
+    st.dictionaries(st.sampled_from([*GOOD, "versions"]), json_values),
+    st.sampled_from([{}, {"format": FORMAT}, {"format": POINTER_FORMAT}]),
+)
 def test_any_value_is_refused_with_one_error(value, known):
-    value = {**value, **({"format": 1} if known else {})}
+    value = {**value, **known}
     with pytest.raises(IndexUnreadable):
         load(value)
     with pytest.raises(IndexUnreadable):
@@ -202,7 +217,7 @@ def test_any_bytes_are_refused_with_one_error(content):
 
 
 def test_a_time_that_no_number_holds_is_refused():
-    value = {"format": 1, "versions": [{"name": A, "published": 10**400}]}
+    value = {"format": POINTER_FORMAT, "versions": [{"name": A, "published": 10**400}]}
     with pytest.raises(IndexUnreadable):
         Pointer.loads(json.dumps(value).encode())
 

@@ -20,9 +20,10 @@ from polygraph.errors import IndexUnreadable, other_format
 from polygraph.publishing import patches as patching
 from polygraph.publishing.blocks import MOST, MOST_TABLES, sha256
 from polygraph.store.connection import FILE_NAME
+from polygraph.store.tables import FORMAT
 
-FORMAT = 1
-"""Of manifests and of the pointer. Raised with every change of what is written: no other is read."""
+POINTER_FORMAT = 1
+"""Manifests have the format of the index (`store.tables.FORMAT`), so that no reader fetches what it cannot read."""
 PATCH_METHOD = 1
 """How patches are made. Readers of another method fetch blocks instead."""
 POINTER = "current.json"
@@ -177,7 +178,7 @@ class VersionManifest:
             text = b""
         if sha256(text) != name:
             raise _unusable(f"the manifest {name} is not what its name says")
-        value = _parse(text, "manifest")
+        value = _parse(text, "manifest", FORMAT, _AGAIN)
         try:
             objects = [_name(each) for each in value["objects"]]
             blocks = [
@@ -216,7 +217,7 @@ class Pointer:
     def dumps(self) -> bytes:
         """Return the content of the object."""
         versions = [{"name": name, "published": published} for name, published in self.versions]
-        return json.dumps({"format": FORMAT, "versions": versions}, indent=1).encode()
+        return json.dumps({"format": POINTER_FORMAT, "versions": versions}, indent=1).encode()
 
     @classmethod
     def loads(cls, content: bytes) -> "Pointer":
@@ -225,7 +226,7 @@ class Pointer:
         Raises:
             IndexUnreadable: if it is not one.
         """
-        value = _parse(content, "pointer", _WITHOUT_POINTER)
+        value = _parse(content, "pointer", POINTER_FORMAT, _WITHOUT_POINTER)
         try:
             versions = tuple((_name(v["name"]), float(v["published"])) for v in value["versions"])
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -237,7 +238,7 @@ class Pointer:
         return cls(versions)
 
 
-def _parse(text: bytes, what: str, fix: str = "") -> dict[str, Any]:
+def _parse(text: bytes, what: str, format: int, fix: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -245,8 +246,8 @@ def _parse(text: bytes, what: str, fix: str = "") -> dict[str, Any]:
     found = value.get("format") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(found, int):
         raise _unusable(f"its {what} is none", fix)
-    if found != FORMAT:
-        raise IndexUnreadable(f"{_UNUSABLE}: {other_format(f'its {what}', found, FORMAT, fix or _AGAIN)}")
+    if found != format:
+        raise IndexUnreadable(f"{_UNUSABLE}: {other_format(f'its {what}', found, format, fix)}")
     return value
 
 
@@ -320,5 +321,5 @@ def _check(files: tuple[PublishedFile, ...], sizes: list[Any]) -> None:
         raise ValueError("a size that is not that of its blocks")
 
 
-def _unusable(why: str, fix: str = "") -> IndexUnreadable:
-    return IndexUnreadable(f"{_UNUSABLE}: {why}. {fix or _AGAIN}")
+def _unusable(why: str, fix: str = _AGAIN) -> IndexUnreadable:
+    return IndexUnreadable(f"{_UNUSABLE}: {why}. {fix}")

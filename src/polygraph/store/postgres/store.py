@@ -98,7 +98,7 @@ class PostgresStore(IndexTables):
 
     def _open_to_read(self, state: Literal["tables", "finished", "saved"]) -> None:
         for _ in range(_ATTEMPTS):
-            self._require_tables()
+            self._require_tables(state)
             ((saved,),) = self.connection.rows("SELECT saved FROM finished_state")
             if state == "saved" and saved is None:
                 raise IndexUnreadable(f"no write is in progress at {self.place}")
@@ -109,13 +109,15 @@ class PostgresStore(IndexTables):
             self.connection.begin_reading()
         raise IndexLocked(f"writers of {self.place} finish faster than a reader can open it. Try again")
 
-    def _require_tables(self) -> None:
+    def _require_tables(self, state: Literal["tables", "finished", "saved"]) -> None:
         """Raise `IndexUnreadable` unless there are tables of the format and version that are read here."""
         with database_errors_explained(self.place):
             version = schema_version(self.connection.raw, COMPONENT)
             if not version:
                 raise no_index(self.place)
             if version < len(MIGRATIONS):
+                if state == "tables":
+                    return  # the command that brings them up to date reads the manifest before
                 raise IndexUnreadable(
                     f"the tables of {self.place} have version {version}, and this version of Polygraph reads version "
                     f"{len(MIGRATIONS)}. Bring them up to date with: polygraph index --index {quoted(self.place)}"

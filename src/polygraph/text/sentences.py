@@ -66,12 +66,13 @@ _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 # The break before a year that ends a wrapped sentence: below an item of a list, the library (1.0.32) takes the year for
 # the mark of the next item.
-_BREAK_BEFORE_YEAR = re.compile(r"(?<=[\w,])\n(?=\d{4}\.\s)")
+_BREAK_BEFORE_YEAR = re.compile(r"\n(?<=[\w,]\n)(?=\d{4}\.\s)")
 # Fallback where the library fails: an end mark, but not after a word of one or two letters (initials, Dr, St, No).
 _ROUGH = re.compile(
     r"(?<!\b\w)(?<!\b\w\w)[.!?…]{1,5}[\"'”’)\]]{0,4}\s+(?=[^\W_a-z]|[\"'“‘(\[])|[。！？]+[」』”’）]*\s*"
 )
 
+_ASCII = bytes(range(128))
 _END_MARK = re.compile(r"[.!?\n]")
 """Where an English sentence in ASCII can end."""
 _WRAP_LIMIT = 120
@@ -251,11 +252,12 @@ def _ends_abbreviated(text: str, start: int, end: int) -> bool:
     """Return whether a part of a text ends with an abbreviation or a day that belongs to what follows it."""
     gap = end - len(text[start:end].rstrip()) - start
     before = text[max(start, end - gap - _ABBREVIATION) : end]
-    if _BEFORE_NUMBER.search(before) and _NUMBER.match(text, end):
+    # What follows is looked at first: at one place it takes less time than looking for an abbreviation.
+    if _NUMBER.match(text, end) and _BEFORE_NUMBER.search(before):
         return True
-    if _DAY.search(before) and (
+    if (
         _MONTH.match(text, end) or (_GERMAN_MONTH.match(text, end) and _GERMAN_DAY.search(before))
-    ):
+    ) and _DAY.search(before):
         return True
     if text[end].islower() or (text[end] in "([" and text[end + 1 : end + 2].islower()):
         return bool(
@@ -369,12 +371,13 @@ def _pieces(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 def _sanitize(text: str) -> str:
     """Replace characters that the library cannot handle, one for one, so that offsets stay valid."""
     text = _BREAK_BEFORE_YEAR.sub(" ", text)
-    if text.isascii() and "(" not in text:
-        return text  # no white space of several bytes, and no list mark
-    if _WIDE_SPACE.search(text):
-        text = _WIDE_SPACE.sub(" ", text)
     if not text.isascii():
-        text = _BULLET.sub("-", text)
+        # Most texts have a few such characters, and neither wide space nor bullets among them.
+        others = text.encode("utf-8", "ignore").translate(None, _ASCII).decode()
+        if _WIDE_SPACE.search(others):
+            text = _WIDE_SPACE.sub(" ", text)
+        if _BULLET.search(others):
+            text = _BULLET.sub("-", text)
     return _BRACKETED.sub(lambda found: re.sub(r"\W", "-", found[0]), text)
 
 

@@ -411,7 +411,7 @@ def _sanitize(text: str) -> str:
     text = _BREAK_BEFORE_YEAR.sub(" ", text)
     if not text.isascii():
         # Most texts have a few such characters, and neither wide space nor bullets among them.
-        others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+        others = text.encode("utf-8", "ignore").translate(None, _ASCII).decode()
         if _WIDE_SPACE.search(others):
             text = _WIDE_SPACE.sub(" ", text)
         if _BULLET.search(others):

@@ -114,7 +114,7 @@ def test_an_export_holds_no_path_of_the_machine_and_no_time(base):
     for name, data in found.items():
         assert str(base).encode() not in data, name
         assert b'"seconds"' not in data, name
-    assert set(lines_of(base / "export", "documents")[0]) == {"id", "title", "text", "metadata"}
+    assert set(lines_of(base / "export", "documents")[0]) == {"id", "title", "text", "metadata", "tables"}
 
 
 def test_lines_are_sorted_and_keys_are_sorted_and_numbers_are_as_stored(base):
@@ -267,6 +267,34 @@ def test_an_import_exports_equal_bytes_and_answers_alike(base, tmp_path):
         for method in ("hybrid", "graphrag-local", "graphrag-global"):
             assert new.ask(question, method).text == index.ask(question, method).text
     assert not list((tmp_path / "new.index").glob("*.tmp"))
+
+
+def test_an_answer_is_computed_from_a_table_after_an_import_too(tmp_path, write_files):
+    papers = write_files(tmp_path / "papers", {"ships.csv": "ship,tons\nHalcyon,120\nDunlin,80\n"})
+    question = "How many tons do the ships have in total?"
+    with opened(tmp_path / "old.index") as old, opened(tmp_path / "new.index") as new:
+        old.add(papers)
+        old.export(tmp_path / "export")
+        new.import_(tmp_path / "export")
+        assert "200" in old.ask(question).text
+        assert new.ask(question).text == old.ask(question).text
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"title": "t", "columns": ["a", "b"], "rows": [["1"]], "spans": [[0, 1]]},
+        {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": []},
+        {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": [[0, -1]]},
+        {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": [[0, 10**9]]},
+        {"title": "t", "columns": "a", "rows": 7, "spans": [[0, 1]]},
+        ["t"],
+    ],
+)
+def test_a_table_that_does_not_fit_its_text_is_refused(export, tmp_path, table):
+    set_field("documents", 0, "tables", [table])[1](export)
+    with opened(tmp_path / "new.index") as new, pytest.raises(BadInput, match=r"documents.jsonl:1: .*table"):
+        new.import_(export)
 
 
 def test_indexing_the_same_folder_after_an_import_repeats_nothing(base, tmp_path, papers_texts, write_files):

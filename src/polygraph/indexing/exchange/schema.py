@@ -33,6 +33,10 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
 def _list_of(fields: Mapping[str, Callable[[Any], bool]]) -> Callable[[Any], bool]:
     def holds(value: Any) -> bool:
         return isinstance(value, list) and all(
@@ -66,6 +70,20 @@ SPANS = Shape(
     "a list of objects with chunk, start and end",
     _list_of({"chunk": _is_text, "start": _is_whole, "end": _is_whole}),
 )
+TABLES = Shape(
+    "a list of objects with title, columns, rows and spans, as many spans as rows and cells as columns",
+    lambda value: (
+        _list_of({"title": _is_text, "columns": _is_texts, "rows": _is_list, "spans": _is_list})(value)
+        and all(
+            len(table["rows"]) == len(table["spans"])
+            and all(_is_texts(row) and len(row) == len(table["columns"]) for row in table["rows"])
+            and all(
+                _is_list(span) and len(span) == 2 and all(map(_is_whole, span)) for span in table["spans"]
+            )
+            for table in value
+        )
+    ),
+)
 DESCRIPTIONS = Shape("a list of objects with text and chunk", _list_of({"text": _is_text, "chunk": _is_text}))
 FINDINGS = Shape(
     "a list of objects with summary, explanation and chunks",
@@ -73,7 +91,7 @@ FINDINGS = Shape(
 )
 
 SHAPES: Mapping[str, Mapping[str, Shape]] = {
-    "documents": {"id": SOME_TEXT, "title": TEXT, "text": TEXT, "metadata": FIELDS},
+    "documents": {"id": SOME_TEXT, "title": TEXT, "text": TEXT, "metadata": FIELDS, "tables": TABLES},
     "chunks": {
         "id": TEXT,
         "document": TEXT,

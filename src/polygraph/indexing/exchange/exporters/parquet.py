@@ -22,8 +22,8 @@ _BATCH = 2_000
 def export_parquet(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
     """Write a parquet file for each kind of record, with the fields of the JSON Lines export.
 
-    Metadata, whose fields differ from document to document, is a column of JSON texts; spans, descriptions and findings
-    are lists of structs. `written`, a cache, is left out.
+    Metadata, whose fields differ from document to document, is a column of JSON texts; tables, spans, descriptions and
+    findings are lists of structs. `written`, a cache, is left out.
 
     Raises:
         MissingExtra: without pyarrow.
@@ -78,6 +78,16 @@ def _schemas(pa: Any) -> dict[str, Any]:
         schema.TEXTS: texts,
         schema.GROUPS: pa.list_(texts),
         schema.SPANS: pa.list_(pa.struct([("chunk", text), ("start", whole), ("end", whole)])),
+        schema.TABLES: pa.list_(
+            pa.struct(
+                [
+                    ("title", text),
+                    ("columns", texts),
+                    ("rows", pa.list_(texts)),
+                    ("spans", pa.list_(pa.list_(whole))),
+                ]
+            )
+        ),
         schema.DESCRIPTIONS: pa.list_(pa.struct([("text", text), ("chunk", text)])),
         schema.FINDINGS: pa.list_(pa.struct([("summary", text), ("explanation", text), ("chunks", texts)])),
     }

@@ -60,6 +60,10 @@ def _documents(store: StoreReader) -> Iterator[Row]:
                 "title": document.title,
                 "text": document.text,
                 "metadata": _without_infinity(dict(document.metadata)),
+                "tables": [
+                    {"title": t.title, "columns": t.columns, "rows": t.rows, "spans": t.spans}
+                    for t in document.tables
+                ],
             }
 
 

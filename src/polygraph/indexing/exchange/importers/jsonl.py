@@ -18,7 +18,7 @@ from polygraph.indexing.exchange.importers.document_records import read_chunks, 
 from polygraph.indexing.exchange.importers.export_manifest import ExportManifest, read_export_manifest
 from polygraph.indexing.exchange.importers.record_file import RecordFile, finite_number, reject_constant
 from polygraph.indexing.exchange.schema import SHAPES, find_fault, shorten
-from polygraph.records import Document, Finding, Report
+from polygraph.records import Document, Finding, Report, Table
 from polygraph.store.layers import versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store, WrittenSummary
@@ -71,6 +71,19 @@ def adopt_reports(store: Store, manifest: Manifest) -> bool:
     return True
 
 
+def _document(row: Row) -> Document:
+    tables = tuple(
+        Table(
+            title=table["title"],
+            columns=tuple(table["columns"]),
+            rows=tuple(map(tuple, table["rows"])),
+            spans=tuple((start, end) for start, end in table["spans"]),
+        )
+        for table in row["tables"]
+    )
+    return Document(**row | {"tables": tables})
+
+
 class _Importer:
     """One import: the files, and the ids that were read so far."""
 
@@ -108,7 +121,9 @@ class _Importer:
             windows = opened("windows", lambda row: (row["document"], row["ordinal"]))
             entities, relations = opened("entity_rows"), opened("relation_rows")
             for n, row in enumerate(documents.all(), 1):
-                document = Document(**row)
+                document = _document(row)
+                if any(end > len(document.text) for table in document.tables for _, end in table.spans):
+                    documents.reject("a row of a table ends behind the text")
                 own = read_chunks(document, chunks)
                 read = list(read_windows(document, own, windows))
                 self._store.documents.put(document, IMPORTED_ROOT, own, [window for window, _ in read])

@@ -33,6 +33,12 @@ def has_static() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("tokenizers", "wordllama"))
 
 
+def local_embedders() -> dict[str, str]:
+    """Return the best embedders that are installed, as settings."""
+    static = "wordllama" if has_static() else "hash"
+    return {"embedder": "bge-small" if has_local() else static, "name_embedder": static}
+
+
 def uses_endpoint(settings: Settings) -> bool:
     """Return True if the settings name an endpoint; with neither key nor base URL, models are local."""
     return not settings.offline and bool(settings.base_url or settings.api_key)

@@ -474,3 +474,11 @@ def test_a_method_that_was_interrupted_does_not_take_the_others_scores_away(fold
         # No question has answers of every method.
         (tmp_path / "answers.jsonl").write_text("".join([others[0], naive[1]]))
         assert study.report().gold is None
+
+
+def test_a_report_needs_no_endpoint_whatever_embeds(call, folder):
+    call("eval", "questions", "--kind", "sentences", "-n", 2, "--output", "s", "--index", folder)
+    assert call("eval", "answers", "-m", "bm25,naive", "--output", "s", "--index", folder).code == 0
+    remote = {"POLYGRAPH_EMBEDDER": "endpoint:vectors", "POLYGRAPH_NAME_EMBEDDER": "endpoint:vectors"}
+    done = call("eval", "report", "--output", "s", "--index", folder, env=remote)
+    assert (done.code, done.err) == (0, "")

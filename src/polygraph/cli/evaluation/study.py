@@ -267,11 +267,14 @@ def report(
     from polygraph.cli.render import answer as show
     from polygraph.config import load_settings
     from polygraph.evaluate.reports.study_report import json_report
+    from polygraph.models.open import local_embedders
 
     settings = load_settings({})
     # A study may be read where its index is not.
     unnamed = index is None and "index" not in settings.model_fields_set and not settings.index.exists()
-    with open_existing(index, output, as_json, new=unnamed, offline=True) as (_, study):
+    # Answers are compared without an endpoint, whatever made the vectors of the index.
+    flags = {"offline": True, **local_embedders()}
+    with open_existing(index, output, as_json, new=unnamed, **flags) as (_, study):
         found = study.report(protocol=protocol, title=title, bert=bert, margin=margin / 100)
     if as_json:
         show.as_json(json_report(found))

@@ -157,7 +157,6 @@ def test_rows_and_their_scores_have_the_bits_of_the_files(both):
     for ns in (np.array([3, 599, 0, 3, 581]), np.zeros(0, dtype=np.int64), np.arange(600)):
         assert (found.rows(ns) == exact.rows(ns)).all()
         assert (found.scores_of(question, ns) == exact.scores_of(question, ns)).all()
-        assert (found.similarities(question, ns) == exact.similarities(question, ns)).all()
 
 
 def test_what_takes_all_rows_is_computed_from_the_files(folder):

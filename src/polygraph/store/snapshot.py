@@ -276,8 +276,8 @@ class Snapshot:
     def chunk_similarities(
         self, vector: Vectors, ns: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Return the cosine of some chunks with a unit vector, in the order asked for."""
-        found = self._vectors("chunk_vectors").similarities(vector, np.asarray(ns, dtype=np.int64))
+        """Return the scores of some chunks as `chunk_scores` has them without a filter, in the order asked for."""
+        found = self._vectors("chunk_vectors").scores_of(vector, np.asarray(ns, dtype=np.int64))
         return np.asarray(np.round(found, 6), dtype=np.float32)
 
     def chunk_vectors(self, ns: Sequence[int] | NDArray[np.int64]) -> Vectors:

@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.arrays import dot_rows
 from polygraph.models.protocols import Vectors
 from polygraph.store.approximate import Codes, n_candidates, write_codes
 from polygraph.store.bit_codes import BitCodes
@@ -17,8 +16,6 @@ from polygraph.store.token_rows import ABOUT, TokenRows
 
 _DECIMALS = 6
 """Scores are rounded before ranking, so that the last bits of a matrix product decide nothing."""
-_COMPARED = 256
-"""Rows that are read at once to be compared: with dimensions of 1,536, what a cache of the processor holds."""
 _COPIED = 1 << 18
 """Numbers of the vectors that are copied at once: 1 MB in single precision."""
 _FEW = 8
@@ -124,13 +121,6 @@ class VectorSearch(Protocol):
 
     def rows(self, ns: NDArray[np.int64]) -> Vectors:
         """The vectors of some rows, shape ``(len(ns), dimension)``."""
-
-    def similarities(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Dot product of `rows` with a vector, in the order asked for; a bounded number of rows is in memory."""
-        found = np.empty(len(ns), dtype=np.float32)
-        for at in range(0, len(ns), _COMPARED):
-            found[at : at + _COMPARED] = dot_rows(self.rows(ns[at : at + _COMPARED]), vector)
-        return found
 
     def search(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
         """Return the `k` nearest rows, of those that are allowed, by exact cosine (see `top`)."""

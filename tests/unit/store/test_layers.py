@@ -280,6 +280,15 @@ def test_scores_of_some_triples_are_those_of_all(snapshot, only_open):
         assert view.fact_similarities(vector, rows).tolist() == view.fact_scores(vector)[rows].tolist()
 
 
+def test_cosines_of_some_chunks_are_those_of_all(snapshot):
+    rows = list(range(snapshot.n_chunks))[::-1]
+    # Of many vectors, since a rounded cosine seldom depends on the last bits.
+    for vector in np.random.default_rng(0).normal(size=(200, snapshot.manifest.dimension)).astype(np.float32):
+        assert (
+            snapshot.chunk_similarities(vector, rows).tolist() == snapshot.chunk_scores(vector)[rows].tolist()
+        )
+
+
 def test_entities_are_read_with_as_many_chunks_as_asked_for(snapshot, only_open):
     rows = list(range(snapshot.n_entities))
     whole, some = snapshot.entities(rows), snapshot.entities(rows, most_chunks=1)

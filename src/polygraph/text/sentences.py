@@ -113,9 +113,12 @@ def asks_in_a_line(text: str, start: int, end: int) -> bool:
     """
     if not is_question(text[start:end].rstrip()):
         return False
-    before = text[text.rfind("\n", 0, start) + 1 : start]
-    stop = text.find("\n", end)
-    return not before.strip(MARKUP) and not text[end : len(text) if stop < 0 else stop].strip(MARKUP)
+    # Not by finding the ends of the line: one line can be a whole document.
+    while start and text[start - 1] in MARKUP and text[start - 1] != "\n":
+        start -= 1
+    while end < len(text) and text[end] in MARKUP and text[end] != "\n":
+        end += 1
+    return text[start - 1 : start] in ("", "\n") and text[end : end + 1] in ("", "\n")
 
 
 def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:

@@ -219,6 +219,15 @@ def test_the_number_of_a_heading_is_no_quantity():
 
 
 @needs_parser
+def test_a_sum_of_money_is_a_quantity_with_the_sign_of_its_currency():
+    found = read_one(
+        "Chance Brothers offered the lamp for £340. The Trust paid the invoice of €1,250 to Ana Ruiz."
+    )
+    assert [name for name, kind in types(found).items() if kind == "quantity"] == ["£340", "€1,250"]
+    assert any(target == "£340" for _, _, target in triples(found))
+
+
+@needs_parser
 def test_a_date_is_no_part_of_the_name_in_a_title():
     found = read_one(
         "Project Board, 14 May 2024\n\nThe Project Board approved it.", "Project Board, 14 May 2024"

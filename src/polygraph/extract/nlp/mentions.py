@@ -184,6 +184,8 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
     first, last = _trim(sentence, first, last)
     if first >= last:
         return None
+    if type_ == "quantity" and first and category(words[first - 1][-1]) == "Sc":
+        first -= 1  # the recogniser leaves out the sign of most currencies
     text = sentence.text[sentence.starts[first] : sentence.ends[last - 1]]
     if type_ == "quantity":
         return TokenSpan(first, last, type_, True) if _is_measured(text) else None

@@ -258,8 +258,8 @@ def _atoms(
             grade = _PARAGRAPH if breaks > 1 or (breaks and not wrapped) else _SENTENCE
         weight = max(n_tokens, -(-(following - start) // _MAX_CHARS_PER_TOKEN))  # rounded up
         atoms.append(_Atom(start, end, weight, grade))
-        # A list, a command or an answer follows.
-        after_lead_in = text[end - 1] == ":" or asks_in_a_line(text, start, end)
+        # A list, a command or an answer follows; a question above a heading is not answered below it.
+        after_lead_in = text[end - 1] == ":" or (following not in heads and asks_in_a_line(text, start, end))
         while line < len(lines) and 0 <= lines[line][1] < end:
             line += 1
         after_heading = line < len(lines) and lines[line][0] <= start

@@ -371,9 +371,9 @@ def _width(lines: Sequence[str]) -> int:
 
 def _split_paragraph(lines: list[tuple[int, str]], width_of_text: int) -> Iterator[tuple[int, int]]:
     width = max(len(line) for _, line in lines)
-    # An address, a signature or a verse: short lines, none of which goes on in lower case.
+    # An address, a signature or a verse: short lines, none of which goes on in lower case, or in letters without case.
     unwrapped = width < _SHORT_LINE * width_of_text and not any(
-        line.lstrip()[0].islower() for _, line in lines
+        first.isalpha() and not first.isupper() for first in (line.lstrip()[0] for _, line in lines)
     )
     begin, previous = lines[0]
     end = begin + len(previous)

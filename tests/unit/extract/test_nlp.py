@@ -219,6 +219,42 @@ def test_the_number_of_a_heading_is_no_quantity():
 
 
 @needs_parser
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("2012: PhD, Mathematics, University of York", "University of York"),
+        ("Accountant, Kettle & Crown, London", "Kettle & Crown"),
+        ("Jane Eyre was published by Smith, Elder & Co. of London in 1847.", "Smith, Elder & Co."),
+        (
+            "The Ministry of Agriculture, Fisheries and Food bought the farm in May.",
+            "Ministry of Agriculture, Fisheries and Food",
+        ),
+    ],
+)
+def test_an_organization_stands_between_commas_or_has_some_in_its_name(text, name):
+    assert types(read_one(text))[name] == "organization"
+
+
+@needs_parser
+def test_an_apposition_names_an_office_and_no_date():
+    assert ("Dr. Per Hansen", "be", "Professor of Optics") in triples(
+        read_one("Dr. Per Hansen, Professor of Optics, left.")
+    )
+    title = "Meeting Notes, May 2022"
+    found = read_one(f"{title}\n\nThe Meeting Notes were long.", title)
+    assert ("Meeting Notes", "be", "May 2022") not in triples(found)
+
+
+@needs_parser
+def test_a_sum_of_money_is_a_quantity_with_the_sign_of_its_currency():
+    found = read_one(
+        "Chance Brothers offered the lamp for £340. The Trust paid the invoice of €1,250 to Ana Ruiz."
+    )
+    assert [name for name, kind in types(found).items() if kind == "quantity"] == ["£340", "€1,250"]
+    assert any(target == "£340" for _, _, target in triples(found))
+
+
+@needs_parser
 def test_a_date_is_no_part_of_the_name_in_a_title():
     found = read_one(
         "Project Board, 14 May 2024\n\nThe Project Board approved it.", "Project Board, 14 May 2024"

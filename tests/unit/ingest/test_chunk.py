@@ -131,6 +131,14 @@ def test_a_question_on_its_own_line_moves_to_the_chunk_of_its_answer(question: s
     ]
 
 
+def test_a_question_above_a_heading_stays_before_it() -> None:
+    text = "# One\n\nOne two three. Four five six.\n\nAny more questions?\n\n# Two\n\nMoor at the north quay by night."
+    assert [c.text for c in chunk(document(text), words, max_tokens=12)] == [
+        "# One\n\nOne two three. Four five six.\n\nAny more questions?",
+        "# Two\n\nMoor at the north quay by night.",
+    ]
+
+
 def test_a_question_within_a_paragraph_does_not_move() -> None:
     text = "One two three. Where do we moor today? Moor at the north quay by night."
     assert [c.text for c in chunk(document(text), words, max_tokens=12)] == [

@@ -223,6 +223,12 @@ def test_short_lines_of_which_none_goes_on_in_lower_case_are_not_wrapped() -> No
     assert split(narrow)[1:] == ["As the keeper\nof the light said:\nNobody came."]
 
 
+def test_wrapped_lines_of_letters_without_case_beside_wider_ones_go_on() -> None:
+    wide = "The winch that you sent us in the spring holds well, and so does the rope that came\nwith it."
+    narrow = "港の管理者は五月に新しい巻き上げ機を\n北の埠頭に設置しましたが、まだ使われて\nいません。"
+    assert split(f"{wide}\n\n{narrow}", language="ja")[-1] == narrow
+
+
 def test_a_chat_of_speakers_in_lower_case_has_a_sentence_for_each_turn() -> None:
     turns = ["alice: did you see the relay board?", "bob: yes, it is", "alice: ok"]
     assert split("\n".join(turns)) == turns

@@ -65,8 +65,8 @@ class CapitalizedSpan:
     """True for one word at the start of a sentence, which is capitalised in any case."""
 
 
-_BEFORE_DATE = (",", ":", "–", "—", "-")
-"""Before a date that a title ends with, beside the name in it."""
+_BEFORE_DATE = re.compile(r"\s?(?:[,:]|(?<!\d)\s[–—-])\s+$")
+"""Before a date that a title ends with, beside the name in it; a number before a dash begins a period."""
 
 
 def dates(text: str) -> list[tuple[int, int]]:
@@ -88,13 +88,13 @@ def name_in_title(title: str) -> str:
     ('Payment on Demand', '', '')
     >>> name_in_title("Harbour Board, 14 May 1871"), name_in_title("The War of 1812")
     ('Harbour Board', 'The War of 1812')
+    >>> name_in_title("Ada Voss, 1931-2019"), name_in_title("ISO 9001:2015")
+    ('Ada Voss, 1931-2019', 'ISO 9001:2015')
     """
     name = title.split("(", 1)[0].strip()
-    for start, end in dates(name):
-        before = name[:start].rstrip()
-        if end == len(name) and before.endswith(_BEFORE_DATE):
-            name = before.rstrip(" ,:–—-")
-            break
+    start, end = next(reversed(dates(name)), (0, 0))
+    if end == len(name) and (gap := _BEFORE_DATE.search(name, 0, start)):
+        name = name[: gap.start()]
     if not 3 <= len(name) <= 80 or not name[0].isupper() or "\n" in name:
         return ""
     return name

@@ -92,11 +92,17 @@ def _extract_sentence(
 def _can_be(builder: RowBuilder, one: str, other: str) -> bool:
     """Return whether an apposition can say that one entity is the other.
 
-    Two names side by side are one thing only if they are of one type, and no places, of which one lies in the other.
+    Two names side by side are one thing only if they are of one type, and no places, of which one lies in the other. An
+    office ("Professor of Optics") is no name, and nothing but a date is one.
     """
     if not (one and other and builder.is_name(one) and builder.is_name(other)):
         return True
-    types = {builder.type_of(one), builder.type_of(other)} - {""}
+    first, *more = other.split()
+    if first in OCCUPATIONS and more[:1] in (["of"], ["for"]):
+        return True
+    types = {builder.type_of(one), builder.type_of(other)}
+    if "date" not in types:
+        types -= {""}
     return len(types) < 2 and "place" not in types
 
 

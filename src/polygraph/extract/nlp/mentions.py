@@ -1,7 +1,6 @@
 """Mentions in a parsed sentence: names, dates and informative noun phrases."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import category
@@ -52,6 +51,8 @@ _NOT_LAST = frozenset(["VERB", "AUX", "ADV", "ADP", "DET", "CCONJ", "SCONJ", "PR
 _INSIDE = frozenset(["compound", "nmod", "amod", "nummod", "quantmod", "npadvmod"])
 _CALENDAR = frozenset(MONTHS) | WEEKDAYS | frozenset(["christmas", "easter", "eve", "day"])
 _CODE = frozenset("(){}[]<>=|\\")
+_AND = frozenset(["and", "&"])
+_VERBS = frozenset(["VERB", "AUX"])
 _MAX_WORDS = 6
 
 
@@ -180,10 +181,12 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
         if not is_named:
             return None
     if type_ in ("organization", "place"):
-        first, last = _organization_among_parts(words, first, last)
+        first, last = _organization_among_parts(sentence, first, last)
     first, last = _trim(sentence, first, last)
     if first >= last:
         return None
+    if type_ == "quantity" and first and category(words[first - 1][-1]) == "Sc":
+        first -= 1  # the recogniser leaves out the sign of most currencies
     text = sentence.text[sentence.starts[first] : sentence.ends[last - 1]]
     if type_ == "quantity":
         return TokenSpan(first, last, type_, True) if _is_measured(text) else None
@@ -196,22 +199,32 @@ def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan 
     return TokenSpan(first, last, type_, True)
 
 
-def _organization_among_parts(words: Sequence[str], first: int, last: int) -> tuple[int, int]:
+def _organization_among_parts(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
     """Return the part between commas that alone is an organization by its noun, or stands behind an occupation.
 
-    The recogniser takes "Accountant, Kettle & Crown" and "Mathematics, University of York" for one name.
+    The recogniser takes "Accountant, Kettle & Crown" and "Mathematics, University of York" for one name. "Smith, Jones
+    and Company" and "Ministry of Agriculture, Fisheries and Food" are one; and in a clause "Baker, Kettle & Crown" are
+    partners.
     """
+    words = sentence.words
     commas = [i for i in range(first, last) if words[i] == ","]
+    if not commas:
+        return first, last
+    if words[commas[0] - 1].lower() in OCCUPATIONS and not _VERBS.intersection(sentence.pos):
+        return commas[0] + 1, last
     parts = [*pairwise([first, *(i + 1 for i in commas), last + 1])]
     parts = [(begin, end - 1) for begin, end in parts]
-    if commas and words[commas[0] - 1].lower() in OCCUPATIONS:
-        return commas[0] + 1, last
-    named = [part for part in parts if any(_is_organization(word) for word in words[slice(*part)])]
-    return named[0] if len(named) == 1 else (first, last)
-
-
-def _is_organization(word: str) -> bool:
-    return TYPE_OF_NOUN.get(word.lower()) == "organization"
+    named = [
+        part
+        for part in parts
+        if any(
+            TYPE_OF_NOUN.get(words[i].lower()) == "organization" and words[i - 1] not in _AND
+            for i in range(*part)
+        )
+    ]
+    if len(named) != 1 or (named[0] != parts[-1] and _AND.intersection(words[slice(*parts[-1])])):
+        return first, last
+    return named[0]
 
 
 def _is_measured(text: str) -> bool:

@@ -123,7 +123,7 @@ def _beside(role: str) -> Callable[[str], bool]:
         rf"|{_NAME},\s*(?:{_ARTICLE}\s+)*{role}\s*(?:[,.;)]|$)"
         rf"|{_NAME}\s+(?:(?:has been|{_IS})\s+)?(?:{_ELECTED}\s+)?(?:{_ARTICLE}\s+)*(?<=\s){role}"
         rf"|{role},?\s+{_NAME}"
-        rf"|{_NAME}[^()]{{0,120}}\((?:{_DEFINES}\s+)*{_QUOTE}(?:{_ARTICLE}\s+)?{role}"
+        rf"|(?>{_NAME})[^()]{{0,120}}+\((?:{_DEFINES}\s+)*{_QUOTE}(?:{_ARTICLE}\s+)?{role}"
     )
     said = re.compile(role)
 

@@ -128,8 +128,9 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     """Return every distinct sentence once, in the order of the passages.
 
     A sentence that depends on the one before it ("He refused.") is joined to it unless that is a heading, a sentence to
-    a date or a word before it ("No."), the second line of a signature to the first, and a list or code to the sentence
-    with a colon above it, if they are short enough together. Sentences end by the rules of the document's language.
+    a date or a word before it ("No."), a line of a signature to the one or two above it, and a list or code to the
+    sentence with a colon above it, if they are short enough together. Sentences end by the rules of the document's
+    language.
     """
     languages = _languages(passages)
     found: dict[str, Candidate] = {}
@@ -156,6 +157,7 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
     date = document_date(passage.date, passage.title)
     section = _section(passage)
     before = _Sentence("", 0, 0, is_heading=False)
+    signature: list[_Sentence] = []
     joined = join_lists(chunk.text, sentence_spans(chunk.text, language=language), longest=MAX_CHARACTERS)
     # The asterisks behind a sentence in bold are none.
     pieces = [(start, end) for start, end in joined if _HAS_WORD.search(chunk.text, start, end)]
@@ -176,9 +178,11 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
         is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
         sentence = _Sentence(" ".join(chunk.text[start:end].split()), start, end, is_heading)
         is_signed = not is_marked and first - before.end == 1 and _is_signed(before.text, sentence.text)
+        # A name and an office, above the firm.
+        signature = [*signature[-1:], before] if is_signed else []
         if is_signed or len(words(sentence.text)) >= _MIN_WORDS:
-            is_joined = is_signed or (not is_marked and _belongs_to(sentence, before, first - before.end))
-            begin = before.start if is_joined else start
+            is_joined = not is_marked and _belongs_to(sentence, before, first - before.end)
+            begin = signature[0].start if is_signed else before.start if is_joined else start
             spoken = _with_sentence_before(sentence.text, before.text, passage.title)
             above = [part for part in (section, heading) if part not in ("", before.text, sentence.text)]
             yield Candidate(

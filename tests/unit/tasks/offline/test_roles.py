@@ -91,3 +91,12 @@ def test_a_question_about_the_present_is_told_from_one_about_the_past(question, 
 @pytest.mark.parametrize("question", ["Who paid the treasurer?", "When is the treasurer in?", "Who is she?"])
 def test_other_questions_have_no_test(question):
     assert role_test(question) is None
+
+
+def test_a_signature_of_three_lines_states_who_holds_the_office_of_the_firm():
+    letter = "The winch that you sent us in the spring holds well, and so does\nthe rope that came with it."
+    text = f"{letter}\n\nYours faithfully,\nAna Ruiz\nManaging Director\nRowan Boatyard Ltd"
+    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=40)
+    found = candidate_sentences([Passage(chunk=chunk, title="Letter", evidence=1)])
+    test = role_test("Who is the managing director of Rowan Boatyard?")
+    assert "Ana Ruiz Managing Director Rowan Boatyard Ltd" in [c.quoted.text for c in found if test(c)]

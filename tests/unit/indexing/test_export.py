@@ -287,6 +287,8 @@ def test_an_answer_is_computed_from_a_table_after_an_import_too(tmp_path, write_
         {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": []},
         {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": [[0, -1]]},
         {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": [[0, 10**9]]},
+        {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": [[3, 3]]},
+        {"title": "t", "columns": ["a"], "rows": [["1"], ["2"]], "spans": [[0, 3], [2, 4]]},
         {"title": "t", "columns": "a", "rows": 7, "spans": [[0, 1]]},
         ["t"],
     ],

@@ -567,6 +567,7 @@ DAMAGES = {
     "layers of lists": (*manifest_with(layers=[["graph"]]), "layers must be"),
     "files of another name": (*manifest_with(files={"../x": 1}), "files must name"),
     "files not named": (*manifest_with(files={}), "files must name"),
+    "who is asked about names": (*manifest_with(index__same="m:7b"), "'same' must be a model"),
     "settings of extraction": (*manifest_with(index__extractor="llm:m:1"), "extractor_settings"),
     "a graph of nothing": (
         "manifest.json:1",

@@ -1,6 +1,6 @@
 """A filter on documents: which rows it permits, and records reduced to what it permits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -34,13 +34,13 @@ class DocumentFilter:
         """
         if not self.scope:
             return None
-        known: set[str] = {"id", "title"}
+        known: set[str] = set()
         permitted = []
-        for document, title, metadata in self._store.documents.headers():
-            known |= metadata.keys()
-            fields: dict[str, Json] = {**metadata, "id": document, "title": title}
+        for document, fields in self._fields():
+            known |= fields.keys()
             if all(_matches(fields.get(key), value) for key, value in self.scope.items()):
                 permitted.append(document)
+        known |= {"id", "title"}
         unknown = sorted(set(self.scope) - known)
         if unknown:
             raise BadInput(
@@ -51,11 +51,17 @@ class DocumentFilter:
     @cached_property
     def wider(self) -> dict[str, str]:
         """The same conditions with one value as a part of what documents hold, if some match then; else empty."""
-        for field, value in self.scope.items():
-            scope = self.scope | {field: f"*{value}*"}
-            if DocumentFilter(self._store, scope).documents:
-                return scope
-        return {}
+        wide = {field: f"*{value}*" for field, value in self.scope.items()}
+        found: set[str] = set()
+        for _, fields in self._fields():
+            others = [key for key, value in self.scope.items() if not _matches(fields.get(key), value)]
+            if len(others) == 1 and _matches(fields.get(others[0]), wide[others[0]]):
+                found.update(others)
+        return next((self.scope | {field: wide[field]} for field in self.scope if field in found), {})
+
+    def _fields(self) -> Iterator[tuple[str, dict[str, Json]]]:
+        for document, title, metadata in self._store.documents.headers():
+            yield document, {**metadata, "id": document, "title": title}
 
     def permits(self, chunks: Iterable[str]) -> bool:
         """Tell whether all of some chunks (ids) are permitted."""
@@ -148,4 +154,5 @@ def _matches(value: Json, pattern: str) -> bool:
         return any(_matches(item, pattern) for item in value)
     if value is None:
         return False
-    return fnmatchcase(str(value).casefold(), pattern.casefold())
+    # Names of files and titles have brackets.
+    return fnmatchcase(str(value).casefold(), pattern.casefold().replace("[", "[[]"))

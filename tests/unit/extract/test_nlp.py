@@ -214,6 +214,11 @@ def test_a_letter_names_its_people_without_salutation_complimentary_close_and_fi
 
 
 @needs_parser
+def test_a_name_that_begins_like_a_salutation_is_kept():
+    assert "Dear Park" in types(read_one("Dear Park was opened by the mayor in 1990."))
+
+
+@needs_parser
 def test_the_number_of_a_heading_is_no_quantity():
     assert "quantity" not in types(read_one("## 1. Minutes\n\n## 2. Warehouse in Leiden")).values()
 

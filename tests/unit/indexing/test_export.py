@@ -287,6 +287,8 @@ def test_an_answer_is_computed_from_a_table_after_an_import_too(tmp_path, write_
         {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": []},
         {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": [[0, -1]]},
         {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": [[0, 10**9]]},
+        {"title": "t", "columns": ["a"], "rows": [["1"]], "spans": [[3, 3]]},
+        {"title": "t", "columns": ["a"], "rows": [["1"], ["2"]], "spans": [[0, 3], [2, 4]]},
         {"title": "t", "columns": "a", "rows": 7, "spans": [[0, 1]]},
         ["t"],
     ],
@@ -565,6 +567,7 @@ DAMAGES = {
     "layers of lists": (*manifest_with(layers=[["graph"]]), "layers must be"),
     "files of another name": (*manifest_with(files={"../x": 1}), "files must name"),
     "files not named": (*manifest_with(files={}), "files must name"),
+    "who is asked about names": (*manifest_with(index__same="m:7b"), "'same' must be a model"),
     "settings of extraction": (*manifest_with(index__extractor="llm:m:1"), "extractor_settings"),
     "a graph of nothing": (
         "manifest.json:1",

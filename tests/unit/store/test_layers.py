@@ -3,6 +3,7 @@
 import shutil
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.database import SqliteStore
+from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.documents import DocumentTables
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layers import (
@@ -186,6 +188,22 @@ def test_a_filter_that_excludes_everything_is_widened_to_parts_of_values_within_
     assert snapshot.where({"year": "187"}).wider_scope == {"year": "*187*"}
     assert snapshot.where({"year": "1869"}).wider_scope == {}
     assert snapshot.where({"tags": "lo", "year": "1872"}).wider_scope == {}
+
+
+def test_a_bracket_in_a_filter_is_a_bracket():
+    headers = [("notes [draft].md", "Notes", {"year": "1871"}), ("notes d.md", "Notes", {"year": "1871"})]
+    read = []
+
+    def rows():
+        read.append(1)
+        return iter(headers)
+
+    store = SimpleNamespace(documents=SimpleNamespace(headers=rows))
+    assert DocumentFilter(store, {"id": "notes [draft].md"}).documents == {"notes [draft].md"}
+    part = DocumentFilter(store, {"year": "1871", "title": "notes", "id": "[draft]"})
+    read.clear()
+    assert part.wider == {"year": "1871", "title": "notes", "id": "*[draft]*"}
+    assert len(read) == 1  # whatever the number of conditions
 
 
 def test_filters_add_up(snapshot):

@@ -233,9 +233,9 @@ def _is_measured(text: str) -> bool:
 
 
 def _trim(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
-    """Remove determiners and "Dear" at the start, possessive endings and punctuation at the end."""
+    """Remove determiners and the "Dear" of a salutation at the start, possessive endings and punctuation at the end."""
     pos, words = sentence.pos, sentence.words
-    if first == 0 and last > 1 and words[0] == "Dear":
+    if first == 0 and last > 1 and words[0] == "Dear" and _VERBS.isdisjoint(pos[last : last + 1]):
         first = 1
     while first < last and (
         pos[first] in ("DET", "PRON", "PUNCT", "SPACE", "CCONJ", "SCONJ", "ADV", "AUX", "INTJ")

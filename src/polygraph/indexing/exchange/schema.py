@@ -1,5 +1,6 @@
 """Fields and types of the records of a JSON Lines export."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -180,6 +181,9 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
 }
 """The fields of each kind of record: all of them, and no others."""
 
+_WHO_IS_ASKED = re.compile(r".+:[0-9a-f]+\+[0-9a-f]+:[0-9]{1,15}", re.DOTALL)
+"""What `tasks.indexing.same.identity` writes."""
+
 _COUNT = Shape("a whole number from 1", lambda value: _is_whole(value) and value > 0)
 
 MANIFEST_SHAPE: Mapping[str, Shape] = {
@@ -204,7 +208,10 @@ MANIFEST_SHAPE: Mapping[str, Shape] = {
     "descriptions": SOME_TEXT,
     "description_tokens": WHOLE,
     "report_words": _COUNT,
-    "same": TEXT,
+    "same": Shape(
+        "a model, hashes of two prompts and a number of pairs, or empty",
+        lambda v: _is_text(v) and (v == "" or _WHO_IS_ASKED.fullmatch(v) is not None),
+    ),
 }
 """Settings that an index was built with."""
 

@@ -178,11 +178,12 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
         is_heading = _is_heading(chunk.text[first:stop], passage, chunk.start + first)
         sentence = _Sentence(" ".join(chunk.text[start:end].split()), start, end, is_heading)
         is_signed = not is_marked and first - before.end == 1 and _is_signed(before.text, sentence.text)
-        # A name and an office, above the firm.
-        signature = [*signature[-1:], before] if is_signed else []
+        signature = [*signature, before] if is_signed else []
         if is_signed or len(words(sentence.text)) >= _MIN_WORDS:
             is_joined = not is_marked and _belongs_to(sentence, before, first - before.end)
-            begin = signature[0].start if is_signed else before.start if is_joined else start
+            # Three lines are a name, an office and the firm; more are several names.
+            is_whole = len(signature) == 2 and not _is_signed(sentence.text, _line_below(chunk.text, stop))
+            begin = signature[0].start if is_whole else before.start if is_signed or is_joined else start
             spoken = _with_sentence_before(sentence.text, before.text, passage.title)
             above = [part for part in (section, heading) if part not in ("", before.text, sentence.text)]
             yield Candidate(
@@ -264,6 +265,10 @@ def _is_label(text: str, gap: int) -> bool:
         return True
     found = located_dates(text)
     return len(found) == 1 and not words(text[: found[0][1]] + text[found[0][2] :])
+
+
+def _line_below(text: str, end: int) -> str:
+    return text[end + 1 : end + MAX_CHARACTERS].partition("\n")[0].strip()
 
 
 def _is_signed(name: str, below: str) -> bool:

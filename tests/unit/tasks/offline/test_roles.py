@@ -100,3 +100,12 @@ def test_a_signature_of_three_lines_states_who_holds_the_office_of_the_firm():
     found = candidate_sentences([Passage(chunk=chunk, title="Letter", evidence=1)])
     test = role_test("Who is the managing director of Rowan Boatyard?")
     assert "Ana Ruiz Managing Director Rowan Boatyard Ltd" in [c.quoted.text for c in found if test(c)]
+
+
+def test_lines_of_several_people_are_joined_in_pairs():
+    intro = "The people below can be reached by telephone on all days of\nthe week, from nine to five."
+    text = f"{intro}\n\nAna Ruiz\nManaging Director\nTom Hill\nLocal Secretary"
+    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=40)
+    found = candidate_sentences([Passage(chunk=chunk, title="People", evidence=1)])
+    test = role_test("Who is the local secretary?")
+    assert [c.quoted.text for c in found if test(c)] == ["Tom Hill Local Secretary"]

@@ -84,6 +84,13 @@ def _document(row: Row) -> Document:
     return Document(**row | {"tables": tables})
 
 
+def _is_located(table: Table, text: str) -> bool:
+    """Return whether the rows of a table stand in a text one behind the other."""
+    ends = [0, *(end for _, end in table.spans)]
+    in_order = all(before <= start < end for before, (start, end) in zip(ends, table.spans, strict=False))
+    return in_order and ends[-1] <= len(text)
+
+
 class _Importer:
     """One import: the files, and the ids that were read so far."""
 
@@ -122,8 +129,8 @@ class _Importer:
             entities, relations = opened("entity_rows"), opened("relation_rows")
             for n, row in enumerate(documents.all(), 1):
                 document = _document(row)
-                if any(end > len(document.text) for table in document.tables for _, end in table.spans):
-                    documents.reject("a row of a table ends behind the text")
+                if not all(_is_located(table, document.text) for table in document.tables):
+                    documents.reject("the rows of a table are no parts of the text in this order")
                 own = read_chunks(document, chunks)
                 read = list(read_windows(document, own, windows))
                 self._store.documents.put(document, IMPORTED_ROOT, own, [window for window, _ in read])

@@ -67,3 +67,16 @@ def ask(index):
         return found
 
     return answer
+
+
+@pytest.fixture(scope="session")
+def within():
+    """Restrict a snapshot to the documents with some ids: a filter has one pattern for a field."""
+
+    def restrict(snapshot, *documents):
+        scoped = snapshot.where({"id": "*"})
+        assert set(documents) <= scoped.documents_allowed
+        scoped._filter.documents = frozenset(documents)
+        return scoped
+
+    return restrict

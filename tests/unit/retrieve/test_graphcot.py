@@ -334,11 +334,11 @@ def test_of_a_hub_the_strongest_triples_are_read_and_the_others_counted(hub):
     assert first.splitlines() == ["[1] ada visits ezra", "(3 more are not listed)"]
 
 
-def test_with_a_filter_all_triples_of_a_hub_are_read(hub):
-    within = hub.where({"id": "d[03]*"})
-    seen = tools(within).run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
+def test_with_a_filter_all_triples_of_a_hub_are_read(hub, within):
+    scoped = within(hub, "d0.txt", "d3.txt")
+    seen = tools(scoped).run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     assert seen.splitlines() == ["[1] ada funds bela", "[2] ada funds fedor"]
-    assert tools(within).run(AgentAction(tool="NodeDegree", node="ada"), 1) == "2 neighbours"
+    assert tools(scoped).run(AgentAction(tool="NodeDegree", node="ada"), 1) == "2 neighbours"
 
 
 def test_a_node_with_as_many_triples_as_are_read_is_no_hub(hub, monkeypatch):

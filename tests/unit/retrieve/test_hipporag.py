@@ -161,8 +161,8 @@ def test_evidence_names_the_fact_from_which_the_walk_came(index):
     assert "cosine 0.707" in why["d4.txt:0"]
 
 
-def test_a_filter_removes_entities_facts_and_passages_from_the_walk(index):
-    inside = index.where({"id": "d[12]*"})
+def test_a_filter_removes_entities_facts_and_passages_from_the_walk(index, within):
+    inside = within(index, "d1.txt", "d2.txt")
     found, trace = ask(inside, tolerance=1e-10)
     assert set(found.ranking) == {"d1.txt:0", "d2.txt:0"}
     assert "ezra" not in repr(found)

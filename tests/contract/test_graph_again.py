@@ -20,7 +20,7 @@ from polygraph.store.extractions import ExtractionTables
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import REVISION_KEY, versions
-from polygraph.store.manifest import Manifest
+from polygraph.testing import store_records
 
 TABLES = (
     "entities",
@@ -75,26 +75,16 @@ DECISIONS = (
     ("rename", "thomas quill @ b", "Tom the Painter"),
     ("rename", "halcyon", "HMS Halcyon"),
 )
-MANIFEST = Manifest(
-    chunks="1",
+MANIFEST = replace(
+    store_records.MANIFEST,
     chunk_tokens=40,
-    overlap_tokens=0,
     window_tokens=80,
-    language="en",
     embedder="hashed-spelling-256",
     dimension=256,
     name_embedder="hashed-spelling-256",
     name_dimension=256,
     extractor="llm:none",
     extractor_settings={},
-    reports="extractive",
-    community_size=10,
-    community_weight="strength",
-    profile="",
-    descriptions="extractive",
-    description_tokens=400,
-    report_words=500,
-    same="",
 )
 
 

@@ -43,8 +43,7 @@ from polygraph.models.prices import Price
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Community, EntityRow, Extraction, RelationRow, Span, Window
-from polygraph.store.manifest import Manifest
-from polygraph.testing import scripted_chat
+from polygraph.testing import scripted_chat, store_records
 from polygraph.text.tokens import count_tokens
 from polygraph.workspace.index import Index
 
@@ -591,13 +590,10 @@ def test_simulated_extraction_keeps_to_the_profile_it_is_given():
 
 def settings_of_build(**more):
     values = {
-        "chunks": "1", "chunk_tokens": 256, "window_tokens": 1200, "language": "en",
-        "embedder": "hash", "dimension": 256,
-        "name_embedder": "hash", "name_dimension": 256, "extractor": "llm:x", "extractor_settings": {},
-        "reports": "x", "community_size": 10, "overlap_tokens": 0, "community_weight": "strength", "profile": "",
-        "descriptions": "x", "description_tokens": 400, "report_words": 500, "same": "",
+        "chunk_tokens": 256, "embedder": "hash", "dimension": 256, "name_embedder": "hash", "name_dimension": 256,
+        "extractor": "llm:x", "extractor_settings": {}, "reports": "x", "descriptions": "x",
     }  # fmt: skip
-    return Manifest(**values | more)
+    return replace(store_records.MANIFEST, **values | more)
 
 
 def test_a_simulated_graph_is_resolved_as_the_manifest_says():

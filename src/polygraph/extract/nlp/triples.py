@@ -19,7 +19,7 @@ Triple = tuple[str, str, str]
 
 
 def find_triples(
-    sentence: Sentence, token_keys: list[str], can_be: Callable[[str, str], bool] = lambda _a, _b: True
+    sentence: Sentence, token_keys: list[str], can_be: Callable[[str, str], bool]
 ) -> list[Triple]:
     """Return the triples of one sentence.
 

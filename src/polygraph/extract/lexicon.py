@@ -325,6 +325,49 @@ MEN = frozenset(_MEN.split())
 """Given names of men."""
 WOMEN = frozenset(_WOMEN.split())
 """Given names of women."""
+_FURTHER_GIVEN_NAMES = """
+aaron abdullah abraham adam adrian agnieszka aidan akiko akira alejandro aleksander alessandro alex alexandra alexei
+alexis alfonso alfredo alicia alison alistair alyssa amanda amber amir amy ana anders andrea andrei angela angelina
+angus anika anita anja annabel annette annika anton antonia antonio archie arjun armando arnold arturo ashley ashok
+astrid audrey ava becky bella ben benedict bernadette bernard bernie beth bethany bettina bianca bill billy bjorn
+blake bobby brad bradley brandon brenda brendan brent brett bridget britney brittany bryan bryce caitlin caleb calvin
+cameron camilla camille candice carina carla carlo carlos carol carolyn carrie casey cassandra cathy cecilia cedric
+chad charlene charlie chloe chris christa christian christina christine christoph christopher cindy claudia claudio
+clement clinton clive cody connor conor corinne courtney craig cristina curtis cynthia cyrus damian damon dana
+danielle danny daphne darren dave dawn debbie debra declan deepak deirdre denise derek diego dimitri dina dirk dmitry
+dominic dominik donna doris doug doyle drew dwayne dylan eamonn eddie edgar eduard eduardo eileen elaine eli elias
+elijah elise eliza elliott elon emilio emmanuel enrique erica erika ernst esteban ethan eugene eugenia eva evan evelyn
+fabian felicity felipe felix ferdinand fernando filip finn fiona francesco francois freddie frederic frederik fritz
+gabriel gabriela gabrielle gareth gavin gemma geoff geoffrey georgina gerard gerhard gianluca gina giorgio glen glenn
+gloria gordon greg gunnar gustav gustavo guy gwen hamza hank hanna hannes haruki hassan hector heidi hendrik herman
+hiroko hiroshi holly howard hugo humphrey hussein ida ignacio igor ingmar iris isaac ismail ivana ivy jacqueline jade
+jaime jamal jamie jan jana janice jared jasmine javier jay jeanette jeff jen jenna jenny jeremy jerome jerry jess
+jessie jill jimmy joachim joao joaquin jochen joel joey johan johannes johnny jon jonas jonathon jorge josef joseph
+joshua juanita judy julian juliana julie julien juliet jurgen justin justine kai kamala kara kareem karim karina kate
+katharina kathleen kathryn kathy katie katrin kayla keiko keira kelly kelsey ken kenji kerry kim kiran klaus konrad
+konstantin kristen kristin kristina kurt kyle lara larry lauren laurent leah lee lena leo leon leonardo leroy leslie
+lev liam lily lindsay lindsey lisa liz lorenzo loretta lorraine lottie luca lucas lucia luciano lucinda luisa lukas
+luther lynn mackenzie madeleine magnus malcolm mandy manfred manuel manuela marcel marcello marco marcos marcus
+margaux mariana marilyn marina mario marisa marius marlene marta martina marvin mathias matilde mats matt matteo
+matthias maureen maurice mauricio max maxim maxime maximilian maya megan melanie melinda melissa mercedes mia michaela
+michel michele michelle miguel mikael mike mikhail milan mildred miles milos mira miranda mitch mitchell moira molly
+mona monica monika moritz morten muriel mustafa myra nadia naoko natalia natalie nathan neha nelly neville nicholas
+nick nicola nicolas nicole nigella nikita nikolaus nina noah noel noelle novak octavia oleg olena oliver olivier omar
+orlando oskar otis owen pablo paige pam pamela pat patricio patty paula pauline pavel payal pedro peggy percy pete
+philipp philippe pia pierre piotr priya rachael rafael raj rajesh ramon randall randy raoul raphael raquel raul ravi
+ray reginald reinhard rekha renata rene reza rhys ricardo riccardo rick ricky rita rob roberta roberto robin rocco rod
+roderick rodrigo roland rolf roman romy ron ronan ronnie rory rosalie rosemary ross rowan roxanne roy ruben rudolf
+rufus rupert ruslan russell ryder sabine sabrina sadie said salma salvatore samantha sami sandeep sandro sanjay
+santiago sara sasha satya saul sean sebastian selma sergio seth shane shannon sharon shaun sheila shelley sherry
+shirley sidney siegfried sigmund silvia simone sofia sonia sonja sophia spencer stacey stan stefan stefano stella sten
+stephan stephanie steve stuart sue sundar sunita suresh susanne suzanne svend svetlana tamara tania tanya tara tariq
+ted teresa terry tessa thabo thea theo theodor theodore thierry thorsten tiffany tilda tina tobias toby todd tomas
+tommy toni tony tracey tracy travis trent trevor tristan troy tyler ulrich ulrike uma umberto ursula uwe vaclav
+valentina valerie vanessa venkat vera veronica viktor vince vincent vincenzo vivek wade wanda wayne wendy werner
+wesley willa willem wolfgang xavier yael yann yasmin yolanda yuki yuri yusuf yvette yvonne zach zachary zara zelda zoe
+"""
+GIVEN_NAMES = MEN | WOMEN | frozenset(_FURTHER_GIVEN_NAMES.split())
+"""Given names of people, but for those that are better known as something else."""
 
 _NICKNAMES = {
     "abigail": "abby gail", "alexander": "alex alec sandy sasha sascha", "alexandra": "alex sandra sasha",

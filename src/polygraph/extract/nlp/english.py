@@ -20,6 +20,10 @@ _OPENING = "#@$€£."
 _HEADING_MARK = re.compile(r"#+\s+")
 _CLOSING = ".!?%+#™®°)"
 _DASH = re.compile(r"[-–—]| to ")
+_OF_PLACE = frozenset(["in", "at", "into", "near", "within", "across", "throughout", "outside"])
+"""Prepositions behind which people are seldom named."""
+_DETERMINERS = frozenset(["the", "a", "an", "this", "that", "its", "our", "their", "your"])
+"""Words behind which a name is seldom that of one person."""
 _BORN = re.compile(r"\b(?:born|b\.)")
 _DIED = re.compile(r"\b(?:died|d\.)|†")
 
@@ -64,6 +68,12 @@ def _extract_sentence(
             score=length_score + (2 if dep in _SUBJECTS else 1 if dep in ("appos", "attr", "dobj") else 0),
         )
         keys.append(key)
+        if key and mention.is_name:
+            before = sentence.words[max(0, mention.first - 2) : mention.first]
+            is_determined = before[-1:] != [] and before[-1].lower() in _DETERMINERS
+            at = before[-2:-1] if is_determined else before[-1:]
+            is_located = at != [] and at[0].lower() in _OF_PLACE
+            builder.add_context(key, is_located=is_located, is_determined=is_determined)
         for i in range(mention.first, mention.last) if mention.is_name else (mention.last - 1,):
             if mention.is_name or not token_keys[i]:
                 token_keys[i] = key

@@ -8,6 +8,7 @@ from unicodedata import category
 from polygraph.extract.lexicon import (
     COUNTING_WORDS,
     GENERIC_HEADS,
+    GIVEN_NAMES,
     LETTER_WORDS,
     MONTHS,
     OCCUPATIONS,
@@ -50,6 +51,11 @@ _NAMING = frozenset(["PROPN", "NOUN", "ADJ", "NUM", "X"])
 _NOT_LAST = frozenset(["VERB", "AUX", "ADV", "ADP", "DET", "CCONJ", "SCONJ", "PRON", "PART"])
 _INSIDE = frozenset(["compound", "nmod", "amod", "nummod", "quantmod", "npadvmod"])
 _CALENDAR = frozenset(MONTHS) | WEEKDAYS | frozenset(["christmas", "easter", "eve", "day"])
+_PLACE_NOUNS = (
+    "hill lane quay avenue square pier row point reef wood field marsh banks heath ford brook dale moor"
+)
+_PLACES_AND_SURNAMES = frozenset(_PLACE_NOUNS.split())
+"""Nouns for places that are surnames behind a given name ("Nathan Lane")."""
 _CODE = frozenset("(){}[]<>=|\\")
 _AND = frozenset(["and", "&"])
 _VERBS = frozenset(["VERB", "AUX"])
@@ -275,7 +281,10 @@ def _type_by_noun(sentence: Sentence, mention: TokenSpan) -> str:
         return "person"
     if mention.last - mention.first == 1:
         return ""
-    return TYPE_OF_NOUN.get(sentence.words[mention.last - 1].lower(), "")
+    last = sentence.words[mention.last - 1].lower()
+    if last in _PLACES_AND_SURNAMES and first not in GIVEN_NAMES:
+        return "place"
+    return TYPE_OF_NOUN.get(last, "")
 
 
 def _tokens(sentence: Sentence, begin: int, end: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TypeAlias
 
+from polygraph.extract.nlp.name_types import NameInWindow, likeliest, settle_types
 from polygraph.extract.nlp.noise import Noise
 from polygraph.text.normalize import normalize_name
 from polygraph.text.sentences import LINE_MARK
@@ -35,6 +36,10 @@ class _Entity:
     score: int = -1
     is_name: bool = False
     n_triples: int = 0
+    n_located: int = 0
+    """Mentions behind a preposition of place."""
+    n_determined: int = 0
+    """Mentions behind an article or a possessive."""
 
 
 @dataclass(slots=True)
@@ -97,10 +102,32 @@ class RowBuilder:
         """Add evidence for the type of an entity."""
         self._entities[key].types[type_] += weight
 
+    def add_context(self, key: str, *, is_located: bool, is_determined: bool) -> None:
+        """Add that a mention stands behind a preposition of place, behind an article or possessive, or behind both."""
+        self._entities[key].n_located += is_located
+        self._entities[key].n_determined += is_determined
+
+    def settle_types(self) -> None:
+        """Settle the types of capitalised names that the whole window tells better than a single sentence."""
+        settle_types(
+            [
+                NameInWindow(
+                    words=tuple(key.split()),
+                    is_name=entity.is_name,
+                    types=entity.types,
+                    first=min(entity.spans)[0],
+                    n=len(entity.spans),
+                    n_located=entity.n_located,
+                    n_determined=entity.n_determined,
+                )
+                for key, entity in self._entities.items()
+                if _main_spelling(entity.names)[0].isupper()
+            ]
+        )
+
     def type_of(self, key: str) -> str:
         """Return the most likely type so far; ties in favour of ``person``, then in alphabetical order."""
-        types = self._entities[key].types
-        return min(types, key=lambda t: (-types[t], t != "person", t)) if types else ""
+        return likeliest(self._entities[key].types)
 
     def is_name(self, key: str) -> bool:
         """Return whether some mention of an entity is a name."""

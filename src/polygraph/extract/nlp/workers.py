@@ -251,6 +251,7 @@ def extract_texts(tasks: Sequence[Task]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for (text, _, _), builder, problem in zip(tasks, builders, problems, strict=True):
         n_words = text.count(" ") + text.count("\n") + len(text) // 40
+        builder.settle_types()
         entities, relations = builder.rows(MIN_ENTITIES + n_words // WORDS_PER_ENTITY)
         outcomes.append([entities, relations, problem])
     return outcomes

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from polygraph.extract.full_names import NOT_SURNAMES, is_full_name
 from polygraph.extract.lexicon import (
     COMPANY_FORMS,
     FEMALE_TITLES,
@@ -16,7 +17,6 @@ from polygraph.extract.lexicon import (
 )
 from polygraph.extract.resolution.evidence.sentence_attributes import occupation
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
-from polygraph.extract.resolution.names.full_names import NOT_SURNAMES, is_full_name
 from polygraph.extract.resolution.names.name_parts import NameParts, gender_of
 from polygraph.extract.resolution.vocabulary.kinds import kind_of_type, kinds_conflict, may_be_person
 

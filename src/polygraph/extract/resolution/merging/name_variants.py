@@ -9,10 +9,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from polygraph.extract.full_names import is_full_name
 from polygraph.extract.lexicon import FULL_NAMES, MEN, WOMEN
 from polygraph.extract.resolution.clusters.merger import Merger
 from polygraph.extract.resolution.merging.candidates import kind_of_each_name, merge_with_one
-from polygraph.extract.resolution.names.full_names import is_full_name
 from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER
 from polygraph.text.normalize import fold
 

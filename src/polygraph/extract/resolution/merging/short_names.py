@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polygraph.arrays import distinct, overlap
+from polygraph.extract.full_names import is_full_name
 from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES, MEN, TITLES_BEFORE_GIVEN_NAMES, WOMEN
 from polygraph.extract.resolution.clusters.cluster import Cluster
 from polygraph.extract.resolution.clusters.merger import Merger
@@ -21,7 +22,6 @@ from polygraph.extract.resolution.mentions.mention_table import MentionTable
 from polygraph.extract.resolution.merging.candidates import SURE
 from polygraph.extract.resolution.merging.courtesy_titles import COURTESY_TITLES, is_title_left_out
 from polygraph.extract.resolution.names.acronyms import acronym_letters, initials, is_acronym
-from polygraph.extract.resolution.names.full_names import is_full_name
 from polygraph.extract.resolution.names.name_parts import SUFFIX_OF_NUMBER, gender_of
 from polygraph.extract.resolution.names.romanize import is_other_script, phonetic_key
 from polygraph.extract.resolution.records import RULES, Rule

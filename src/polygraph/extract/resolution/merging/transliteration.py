@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
+from polygraph.extract.full_names import is_full_name
 from polygraph.extract.lexicon import MEN, TYPE_OF_NOUN, WOMEN
 from polygraph.extract.resolution.clusters.merger import Merger
 from polygraph.extract.resolution.merging.candidates import ENOUGH, kind_of_each_name
-from polygraph.extract.resolution.names.full_names import is_full_name
 from polygraph.extract.resolution.names.given_names import are_translated
 from polygraph.extract.resolution.names.romanize import consonants, is_abjad, is_other_script, sounds
 from polygraph.extract.resolution.names.spelling import codes_differ, similarity

@@ -136,8 +136,8 @@ class Settings(BaseModel):
         900.0,
         ge=0,
         description=(
-            "Maximum total wait of a call between its attempts, in seconds. If a further wait would "
-            "exceed it, for instance because of `Retry-After`, the command ends."
+            "Maximum total wait of a call between its attempts, in seconds; before a longer wait, the "
+            "command ends."
         ),
     )
 
@@ -223,9 +223,8 @@ class Settings(BaseModel):
         ge=0,
         le=1_000_000,
         description=(
-            "Maximum number of undecided pairs of names that the chat model is asked about; 0: none. The "
-            "lists in which it looks for further pairs hold at most six names per pair. Unless this is "
-            "set, it is asked only about a new index that it extracts."
+            "Maximum number of undecided pairs of names that the chat model is asked about; 0: none. "
+            "Unless this is set, it is asked only about a new index that it extracts."
         ),
     )
     processes: int = Field(
@@ -238,17 +237,17 @@ class Settings(BaseModel):
         200_000,
         ge=0,
         description=(
-            "Number of rows (passages, entities, relations...) from which vector search is approximate, "
-            "if the extra `ann` is installed; 0: never. It takes effect when a layer is written again."
+            "Number of rows of a layer from which vector search is approximate, if the extra `ann` is "
+            "installed; 0: never. It takes effect when a layer is written again."
         ),
     )
     pgvector_rows: int = Field(
         50_000,
         ge=0,
         description=(
-            "Number of rows (passages, entities, relations...) from which an index in PostgreSQL is "
-            "searched by pgvector, if the server has it, instead of in fetched files; 0: never. It takes "
-            "effect when a layer is written again."
+            "Number of rows of a layer from which an index in PostgreSQL is searched by pgvector, if the "
+            "server has it, instead of in fetched files; 0: never. It takes effect when a layer is "
+            "written again."
         ),
     )
     community_size: int = Field(
@@ -266,9 +265,9 @@ class Settings(BaseModel):
         ge=0,
         le=100_000,
         description=(
-            "If the descriptions of one entity or relation have more tokens than this together, one "
-            "description replaces them: written by the chat model, or without one selected from them. 0: "
-            "wherever there are several."
+            "Descriptions of one entity or relation with more tokens than this together are replaced by "
+            "one: written by the chat model, or without one selected from them. 0: wherever there are "
+            "several."
         ),
     )
     report_words: int = Field(

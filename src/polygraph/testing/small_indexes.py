@@ -10,7 +10,7 @@ from pathlib import Path
 from polygraph.extract.llm import extractor as llm
 from polygraph.indexing.build import build
 from polygraph.indexing.documents import cut_document, update_documents
-from polygraph.indexing.progress import BuildReport
+from polygraph.indexing.progress import BuildReport, no_progress
 from polygraph.ingest import Loaded
 from polygraph.models import Calls, ChatModel, Models
 from polygraph.models.providers.static import HashEmbedder
@@ -141,11 +141,7 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
             document = Document(id=name, title=title, text=text, metadata={"part": part})
             loaded = Loaded(documents=(document,), unread=())
             cut = partial(cut_document, manifest=manifest, embedder=models.embedder)
-            update_documents(store, loaded, [name], cut, _no_progress)
-        build(store, manifest, models, list(DEPENDENCIES), BuildReport(), _no_progress)
+            update_documents(store, loaded, [name], cut, no_progress)
+        build(store, manifest, models, list(DEPENDENCIES), BuildReport(), no_progress)
     finally:
         store.close()
-
-
-def _no_progress(stage: str, done: int, total: int) -> None:
-    """Show nothing."""

@@ -14,8 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+
+from ultradomain import UNKNOWN
 
 import polygraph
 from polygraph.evaluate.judging.judgements import Judgement
@@ -23,7 +26,7 @@ from polygraph.evaluate.judging.length_alignment import AlignedPair, count_words
 from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
 from polygraph.evaluate.metrics.oracle import confusions
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import MadeWith, StudyAnswer
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.study_conclusions import oracle_sentence
 from polygraph.evaluate.reports.study_provenance import study_provenance
 from polygraph.evaluate.reports.study_report import (
@@ -50,16 +53,8 @@ METHODS = {
     "rag-vs-graphrag-integrated-community": (2.8, 48_000, 380),
 }
 """True quality in points, tokens per question, words of an answer."""
-MADE_WITH = MadeWith(
-    chat="gpt-4o-mini-2024-07-18",
-    embedder="bge-small",
-    name_embedder="potion",
-    reranker="",
-    temperature=0.0,
-    settings="",
-    max_tokens=None,
-    version="0.1.0",
-    layers={},
+MADE_WITH = replace(
+    UNKNOWN, chat="gpt-4o-mini-2024-07-18", embedder="bge-small", name_embedder="potion", version="0.1.0"
 )
 MOST_BYTES = 5_000_000
 MOST_SECONDS = 2.0

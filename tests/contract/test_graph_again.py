@@ -20,7 +20,7 @@ from polygraph.store.extractions import ExtractionTables
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import REVISION_KEY, versions
-from polygraph.testing import store_records
+from tests import store_records
 
 TABLES = (
     "entities",

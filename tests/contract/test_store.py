@@ -12,7 +12,7 @@ from polygraph.store.extractions import ExtractionTables
 from polygraph.store.generations import open_finished
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.report_tables import ReportTables
-from polygraph.testing import check_store
+from tests.contract.check_store import check_store
 
 
 def open_sqlite(folder: Path, mode):

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from polygraph.errors import MissingExtra
+from polygraph.evaluate.judging import length_alignment
 from polygraph.evaluate.judging.pairwise import JudgingDesign
 from polygraph.evaluate.questions.file import Question
 from polygraph.models import Calls, Models
@@ -31,7 +32,7 @@ def chat():
 
 
 @pytest.mark.slow
-def test_a_small_local_model_answers_and_judges_a_study_to_its_report(chat, tmp_path, papers):
+def test_a_small_local_model_answers_and_judges_a_study_to_its_report(chat, tmp_path, papers, monkeypatch):
     embedder = HashEmbedder()
     models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
     with Index.open(tmp_path / "i", models=models) as index:
@@ -48,12 +49,13 @@ def test_a_small_local_model_answers_and_judges_a_study_to_its_report(chat, tmp_
         answers = study.answer(METHODS)
         assert Counter(a.method for a in answers) == dict.fromkeys(METHODS, 2)
         assert any(not a.refused and a.text for a in answers)
-        # One attempt: the test checks that every step runs, not how well so small a model meets a length.
-        judgements = study.judge([chat], JudgingDesign(repeats=1, trials=1), attempts=1)
+        # The test checks that every step runs, not how well so small a model meets a length.
+        monkeypatch.setattr(length_alignment, "ATTEMPTS", 1)
+        judgements = study.judge([chat], JudgingDesign(repeats=1, trials=1))
         assert any(j.scores for j in judgements)
         study.report()
         spent = models.calls.spent
-        study.judge([chat], JudgingDesign(repeats=1, trials=1), attempts=1)
+        study.judge([chat], JudgingDesign(repeats=1, trials=1))
         assert models.calls.spent == spent
     found = json.loads((tmp_path / "s" / "report.json").read_text(encoding="utf-8"))
     assert found["findings"]["conclusions"]

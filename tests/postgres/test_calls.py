@@ -26,7 +26,8 @@ from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.postgresql import connect, parse_url
-from polygraph.testing import check_call_store, scripted_chat
+from polygraph.testing import scripted_chat
+from tests.contract.check_call_store import check_call_store
 
 SOURCE = Path(__file__).parents[2] / "src"
 QUESTION = ChatRequest(messages=(Message("user", "Who built the light?"),))

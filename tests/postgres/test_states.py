@@ -23,8 +23,8 @@ from polygraph.store.postgres.store import PostgresStore
 from polygraph.store.report_tables import ReportTables
 from polygraph.store.tables import FORMAT, FORMAT_KEY
 from polygraph.testing import hashed_models, scripted_chat
-from polygraph.testing.store_records import TRICKY, put_document
 from polygraph.workspace.index import Index
+from tests.store_records import TRICKY, put_document
 
 TEXTS = {
     "letter.txt": "Mara Quill wrote to Old Tobin. She had built the Skerry Light. Tobias Wren refused to pay.",

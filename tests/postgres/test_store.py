@@ -5,7 +5,7 @@ from pathlib import Path
 from polygraph.postgresql import DatabaseUrl, parse_url
 from polygraph.store.database import SqliteStore
 from polygraph.store.postgres.store import PostgresStore
-from polygraph.testing import check_store
+from tests.contract.check_store import check_store
 
 
 def url_for(database_url: str, folder: Path) -> DatabaseUrl:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
@@ -35,7 +36,10 @@ def texts_of(folder):
     try:
         assert {"chunks", "lexical", "graph", "chunk_vectors", "reports"} <= snapshot.layers
         assert snapshot.search_words("Old Tobin", 3)
-        assert len(snapshot.chunk_vectors(range(snapshot.n_chunks))) == snapshot.n_chunks
+        assert (
+            len(snapshot.chunk_scores(np.ones(snapshot.manifest.dimension, dtype=np.float32)))
+            == snapshot.n_chunks
+        )
         assert snapshot.reports()
         return sorted(chunk.text for chunk in snapshot.chunks(range(snapshot.n_chunks)))
     finally:

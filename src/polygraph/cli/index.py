@@ -1,9 +1,8 @@
 """The commands that change an index, and the estimate of their cost."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -34,10 +33,6 @@ if TYPE_CHECKING:
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()
-_REASONS_SHOWN = 10
-"""Reasons for unread files that are printed after a build."""
-_SLOWEST = 3
-"""Layers named with their time after a build."""
 
 
 @app.command()
@@ -137,6 +132,7 @@ def estimate(
 ) -> None:
     """Estimate the cost of indexing and of a question beforehand."""
     from polygraph.cli.render import answer as show
+    from polygraph.cli.render.build import show_estimate
     from polygraph.ingest import find_files, select
     from polygraph.workspace.json_views import estimate_json
 
@@ -161,7 +157,7 @@ def estimate(
         options += [("--include", each) for each in include or []]
         options += [("--exclude", each) for each in exclude or []]
         same = [part for name, value in options if value for part in (name, value)]
-        _show_estimate(found, ["polygraph", "index", *(paths or []), "--index", opened.place, *same])
+        show_estimate(found, ["polygraph", "index", *(paths or []), "--index", opened.place, *same])
 
 
 @app.command()
@@ -244,122 +240,14 @@ def import_(
 def _change(opened: "Index", change: "Callable[..., BuildReport]", as_json: bool) -> None:
     """Change an index with progress bars, close it, and print the report."""
     from polygraph.cli.progress import Bars
+    from polygraph.cli.render import answer as show
+    from polygraph.cli.render.build import show_build
+    from polygraph.workspace.json_views import build_report_json
 
     with opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             report = change(progress=bars)
-        _show_build(opened, report, as_json)
-
-
-def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
-    from polygraph.cli.render import answer as show
-    from polygraph.text.prose import count_noun
-    from polygraph.workspace.json_views import build_report_json
-
-    if as_json:
-        show.as_json(build_report_json(report, opened.place))
-        return
-    c = report.counts
-    if report.source:
-        held = ", ".join(f"{what.replace('_', ' ')} {n:,}" for what, n in report.source.items())
-        show.out.print(f"imported: {held}")
-    if report.added or report.changed or report.removed or report.unchanged:
-        show.out.print(
-            f"{count_noun(report.added, 'document')} added, {report.changed:,} changed, {report.removed:,} removed, "
-            f"{report.unchanged:,} unchanged"
-        )
-    kinds = {
-        "document": "documents",
-        "passage": "chunks",
-        "entity": "entities",
-        "relation": "relations",
-        "report": "reports",
-    }
-    # A kind that was not asked for would read as one that was looked for and not found.
-    shown = [
-        count_noun(c[key], what)
-        for what, key in kinds.items()
-        if c[key]
-        or key in ("documents", "chunks")
-        or ("reports" if key == "reports" else "graph") in report.built
-    ]
-    show.out.print(f"{opened.place}: {', '.join(shown)}")
-    show.show_relations_not_in_graph(c, opened.place)
-    if report.built:
-        slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
-        took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
-        show.out.print(
-            f"built: {count_noun(len(report.built), 'layer')} in {sum(report.built.values()):.1f} s ({took})",
-            style="dim",
-        )
-    else:
-        show.out.print("nothing to build: all requested layers are up to date", style="dim")
-    if report.usage.calls or report.usage.cached_calls:
-        show.out.print(show.calls_line(report.usage), style="dim")
-    if report.forgotten:
-        show.out.print("no file of the index contains a trace of the removed documents")
-    for note in report.notes:
-        show.warn(f"note: {note}")
-    _show_unread(report.unread, opened.place)
-
-
-def _show_unread(unread: Sequence[tuple[str, str]], place: str) -> None:
-    """Print each reason once, with the first file and how many others have it."""
-    from polygraph.cli.render import answer as show
-    from polygraph.text.prose import count_noun
-
-    by_reason: dict[str, list[str]] = {}
-    for path, reason in unread:
-        by_reason.setdefault(reason, []).append(path)
-    common = sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[1][0]))
-    for reason, paths in common[:_REASONS_SHOWN]:
-        more = f" and {count_noun(len(paths) - 1, 'other file')}" if len(paths) > 1 else ""
-        show.warn(f"not read: {paths[0]}{more}: {reason}")
-    if len(unread) > min(len(common), _REASONS_SHOWN):
-        total = count_noun(len(unread), "file")
-        show.warn(f"{total} not read; see: polygraph status --failed --index {quoted(place)}")
-
-
-def _show_estimate(found: Any, command: list[str]) -> None:
-    """Print an estimate, and the command that it is for with a cap."""
-    from polygraph.cli.render import answer as show
-    from polygraph.text.prose import count_noun
-
-    to_read = f"{found.windows_to_read:,} to be read"
-    show.out.print(
-        f"{count_noun(found.documents, 'document')}, {count_noun(found.windows, 'window')}, of which {to_read}",
-        style="bold",
-    )
-    if found.communities.high:
-        show.out.print(
-            f"graph: about {show.span(found.entities)} entities, {show.span(found.communities)} communities",
-            style="dim",
-        )
-    lines = [*found.lines, *([found.total] if len(found.lines) > 1 else []), *found.questions]
-    if lines:
-        columns = ("stage", "calls", "free", "tokens in", "tokens out", "cost")
-        rows = [
-            (
-                f"one question, {each.method}" if each.method else each.stage,
-                show.span(each.calls),
-                f"{each.free:,}" if each.free else "",
-                show.span(each.prompt_tokens),
-                show.span(each.completion_tokens),
-                show.span(each.cost, money=True),
-            )
-            for each in lines
-        ]
-        show.show_table(columns, rows, right=columns[1:])
-    for each in (*found.lines, *found.questions):
-        show.out.print(f"{each.method or each.stage}: {each.basis}", style="dim")
-    for note in found.notes:
-        show.warn(f"note: {note}")
-    total = found.total
-    if total.cost is not None and total.cost.high > 0:
-        cap = f"--max-cost {show.round_up(total.cost.high)}"
-    elif total.cost is None and total.prompt_tokens is not None and total.completion_tokens is not None:
-        cap = f"--max-spend-tokens {int(total.prompt_tokens.high + total.completion_tokens.high):d}"
-    else:
-        show.out.print("indexing costs nothing", style="dim")
-        return
-    show.out.print(f"with a cap: {' '.join(map(quoted, command))} {cap}", soft_wrap=True)
+        if as_json:
+            show.as_json(build_report_json(report, opened.place))
+        else:
+            show_build(report, opened.place)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -13,10 +14,10 @@ from polygraph.cli.reproduce_estimate import estimate_table
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
-    from polygraph.evaluate.questions.file import Question
-    from polygraph.evaluate.reproduce.measure import TableValue
+    from polygraph.config import Settings
     from polygraph.evaluate.reproduce.tables import Table
-    from polygraph.evaluate.runs.by_document import DocumentIndex
+    from polygraph.evaluate.runs.by_document import DocumentIndex, OpenDocument
+    from polygraph.evaluate.runs.experiment import Experiment
 
 app: typer.Typer = typer.Typer()
 
@@ -90,7 +91,9 @@ def reproduce(
     from polygraph.evaluate.extra import require_eval_extra
     from polygraph.evaluate.metrics.semantic_similarity import require_bert_score
     from polygraph.evaluate.questions.file import read_questions
-    from polygraph.evaluate.reproduce.run import data_files, find_table, select
+    from polygraph.evaluate.reproduce.run import data_files, find_table, run, select
+    from polygraph.evaluate.runs.study_steps import require_chat
+    from polygraph.models.open import open_chat
 
     if paper is None:
         list_tables(as_json)
@@ -119,9 +122,19 @@ def reproduce(
         estimate_table(found, corpus, questions, folder, settings, trials, limit, judge, as_json)
         return
     require_eval_extra()
-    figures = _run(
-        found, corpus, questions, folder, settings, change, judge, seed, trials, limit, bertscore, as_json
-    )
+    with _experiments(found, corpus, folder, settings, change, as_json) as (experiment, open_document, tuned):
+        figures = run(
+            found,
+            experiment,
+            questions,
+            open_document,
+            open_chat(settings, judge) if judge else require_chat(experiment.models),
+            seed=seed,
+            trials=trials,
+            limit=limit,
+            bert=bertscore,
+            tuned=tuned,
+        )
     show_values(found, figures, settings.chat_model, bertscore, as_json)
 
 
@@ -142,28 +155,41 @@ def _tuned_settings(table: "Table", adapter: Path | None, tuned_model: str | Non
     return {"adapter": adapter} if adapter is not None else {"chat_model": tuned_model}
 
 
-def _run(
-    table: "Table",
-    corpus: Path,
-    questions: "list[Question]",
-    folder: Path,
-    settings: Any,
-    change: dict[str, Any],
-    judge: str | None,
-    seed: int,
-    trials: int,
-    limit: int,
-    bert: bool,
-    quiet: bool,
-) -> "list[TableValue]":
+@contextmanager
+def _experiments(
+    table: "Table", corpus: Path, folder: Path, settings: "Settings", change: dict[str, Any], quiet: bool
+) -> "Iterator[tuple[Experiment, OpenDocument, Experiment | None]]":
+    """Index the data of a table, and yield its experiment, what opens one document, and the tuned reader's experiment.
+
+    Args:
+        table: to be reproduced.
+        corpus: its documents.
+        folder: of index and study.
+        settings: of the plain reader.
+        change: of the settings for the tuned one; empty without one.
+        quiet: whether no progress is shown.
+    """
     from dataclasses import replace
 
     from polygraph.cli.progress import Bars
-    from polygraph.evaluate.reproduce.run import ask_in_form, run
+    from polygraph.evaluate.reproduce.run import ask_in_form
     from polygraph.evaluate.runs.study_steps import require_chat
-    from polygraph.models.open import open_chat
     from polygraph.workspace.index import Index
     from polygraph.workspace.per_document import PerDocument
+
+    def in_form(index: Index) -> "Experiment":
+        study = index.experiment(folder / "study", progress=bars)
+        return replace(study, ask=ask_in_form(index.retrieve, index.snapshot, index.models, table))
+
+    @cache
+    def documents() -> PerDocument:
+        return PerDocument(index, corpus)  # the corpus is read only if each question is about one document
+
+    @contextmanager
+    def open_document(document: str) -> "Iterator[DocumentIndex]":
+        with documents().opened(document, table.methods) as found:
+            ask = ask_in_form(found.retrieve, lambda: found.index, index.models, table)
+            yield replace(found, ask=ask)
 
     with (
         Bars(quiet=quiet) as bars,
@@ -174,38 +200,7 @@ def _run(
             else nullcontext()
         ) as with_tuned,
     ):
-        chat = require_chat(index.models)
-        experiment = index.experiment(folder / "study", progress=bars)
-        indexes = PerDocument(index, corpus) if table.scope == "single" else None
-        if indexes is None:
+        require_chat(index.models)
+        if table.scope != "single":
             index.add(corpus, methods=list(table.presets), progress=bars)
-            experiment = replace(
-                experiment, ask=ask_in_form(index.retrieve, index.snapshot, index.models, table)
-            )
-        tuned = None
-        if with_tuned is not None:
-            tuned = replace(
-                with_tuned.experiment(folder / "study", progress=bars),
-                ask=ask_in_form(with_tuned.retrieve, with_tuned.snapshot, with_tuned.models, table),
-            )
-
-        @contextmanager
-        def open_document(document: str) -> "Iterator[DocumentIndex]":
-            assert indexes is not None  # noqa: S101 - called only if each question is about one document
-            with indexes.opened(document, table.methods) as found:
-                ask = ask_in_form(found.retrieve, lambda: found.index, index.models, table)
-                yield replace(found, ask=ask)
-
-        chosen = open_chat(settings, judge) if judge else chat
-        return run(
-            table,
-            experiment,
-            questions,
-            open_document,
-            chosen,
-            seed=seed,
-            trials=trials,
-            limit=limit,
-            bert=bert,
-            tuned=tuned,
-        )
+        yield in_form(index), open_document, in_form(with_tuned) if with_tuned is not None else None

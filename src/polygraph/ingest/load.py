@@ -1,7 +1,7 @@
 """Documents from files: one by one as they are asked for, or all at once."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -219,11 +219,7 @@ def find_sources(paths: Sequence[str | Path], selection: Selection = EVERYTHING)
 
 
 def read_documents(
-    paths: Sequence[str | Path],
-    *,
-    selection: Selection = EVERYTHING,
-    on_file: Callable[[str], None] | None = None,
-    max_bytes: int = MAX_BYTES,
+    paths: Sequence[str | Path], *, selection: Selection = EVERYTHING, max_bytes: int = MAX_BYTES
 ) -> DocumentStream:
     """Read the documents of folders, files and patterns (see `discover`), each when it is asked for.
 
@@ -242,21 +238,16 @@ def read_documents(
     Args:
         paths: folders, files, patterns.
         selection: which files of folders and patterns are read.
-        on_file: called with the id of each file before it is read.
         max_bytes: files that are larger, packed or unpacked, are not read; of an `mbox`, messages that are larger.
 
     Raises:
         BadInput: as `discover`, and if nothing at all can be read.
     """
-    return read_sources(find_sources(paths, selection), on_file=on_file, max_bytes=max_bytes)
+    return read_sources(find_sources(paths, selection), max_bytes=max_bytes)
 
 
 def read_sources(
-    sources: SourceFiles,
-    *,
-    on_file: Callable[[str], None] | None = None,
-    max_bytes: int = MAX_BYTES,
-    may_be_empty: bool = False,
+    sources: SourceFiles, *, max_bytes: int = MAX_BYTES, may_be_empty: bool = False
 ) -> DocumentStream:
     """Read the documents of files that were found, as `read_documents` does.
 
@@ -266,8 +257,6 @@ def read_sources(
 
     def texts() -> Iterator[tuple[int, ReadText]]:
         for n, file in enumerate(sources.files, 1):
-            if on_file:
-                on_file(file.id)
             for left, text in read_source(file, max_bytes):
                 yield len(sources.files) - n + left, text
 
@@ -281,14 +270,9 @@ def read_sources(
     return stream
 
 
-def load_documents(
-    paths: Sequence[str | Path],
-    *,
-    on_file: Callable[[str], None] | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> Loaded:
+def load_documents(paths: Sequence[str | Path], *, max_bytes: int = MAX_BYTES) -> Loaded:
     """Read all documents at once, as `read_documents` does, and sort them by id."""
-    stream = read_documents(paths, on_file=on_file, max_bytes=max_bytes)
+    stream = read_documents(paths, max_bytes=max_bytes)
     documents = tuple(sorted(stream.documents, key=lambda document: document.id))
     return Loaded(documents=documents, unread=stream.unread)
 

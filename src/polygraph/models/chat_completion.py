@@ -154,22 +154,19 @@ def n_bytes_of(texts: Iterable[str]) -> int:
 # --- replies --------------------------------------------------------------------------------------------
 
 
-def read_completion(
-    body: object, n_prompt_tokens: int | Callable[[], int], max_output_tokens: int | None = None
-) -> ChatReply:
+def read_completion(body: object, n_prompt_tokens: int) -> ChatReply:
     """Read a reply from the JSON of a chat completion, which may be malformed in any way.
 
     Args:
         body: as written by an endpoint or by hand.
         n_prompt_tokens: tokens of the request by our count.
-        max_output_tokens: limit of the request, or None.
 
     Raises:
         TransportError: if it holds no text.
     """
     reader = CompletionReader()
     reader.add([body], "message")
-    return reader.reply(n_prompt_tokens, max_output_tokens)
+    return reader.reply(n_prompt_tokens, None)
 
 
 class CompletionReader:

@@ -119,11 +119,13 @@ def search_low_level(
     kept = [(n, e) for n, e in zip(rows, found_entities, strict=True) if e.chunks]
     entities = [e for _, e in kept]
     whys = {e.id: reasons[n] for n, e in kept}
-    sources, targets, weights = index.relation_ends(rows)
+    sources, targets, weights = index.graph.edges_of(rows)
     degrees = index.graph.degrees_of(sources) + index.graph.degrees_of(targets)
     # They ascend by their ends, and sorting is stable.
     best = np.lexsort((-weights, -degrees))[:_MOST_RELATIONS]
-    ranked = index.relation_rows(list(zip(sources[best].tolist(), targets[best].tolist(), strict=True)))
+    ranked = index.arrays.relations_between(
+        list(zip(sources[best].tolist(), targets[best].tolist(), strict=True))
+    )
     ranks = dict(zip(ranked, degrees[best].tolist(), strict=True))
     ns = reader.visible(ranked)
     by_id = {e.id: e.name for e in entities}

@@ -168,7 +168,7 @@ class EntityReader:
         more than `MANY_RELATIONS` relations the strongest count.
         """
         if row not in self._edges:
-            ns, others = self._index.edges_at(row, MANY_RELATIONS)
+            ns, others = self._index.arrays.strongest_relations(row, MANY_RELATIONS)
             self._edges[row] = Edges.of(ns, others, self._n_descriptions(ns))
         return self._edges[row]
 

@@ -211,14 +211,15 @@ class GraphTools:
         if isinstance(node, str):
             return node
         row, entity = node
-        rows = self._index.triple_rows_at([row])
+        arrays = self._index.arrays
+        rows = arrays.triples_at([row])
         # A filter may hide the strongest, and how many others there are.
         unread = 0 if self._index.scope else max(0, len(rows) - _MANY_TRIPLES)
         if unread:
-            rows = self._index.strongest_triples_at(row, _MANY_TRIPLES)
+            rows = arrays.strongest_triples(rows, _MANY_TRIPLES)
         kind = act.argument.casefold().strip()
         if kind in _ANY and most is not None and not self._index.scope:
-            needed = self._index.with_strongest_triples(rows, most)
+            needed = arrays.with_strongest_triples(rows, most)
             unread += len(rows) - len(needed)
             rows = needed
         triples = self._index.triples(rows.tolist())
@@ -227,7 +228,7 @@ class GraphTools:
             return _Edges(entity.id, every, unread) if every else f"error: {entity.id!r} has no neighbours"
         chosen = [t for t in every if t.predicate.casefold() == kind]
         if not chosen:
-            sides = self._index.triple_ends(list(triples))
+            sides = arrays.triple_ends(list(triples))
             others = {n: target if source == row else source for n, source, target in sides}
             ends = sorted(set(others.values()))
             types = {n: e.type for n, e in zip(ends, self._index.entities(ends, most_chunks=1), strict=True)}

@@ -404,7 +404,7 @@ def _fact_statements(facts: Sequence[Triple], index: Snapshot) -> dict[str, str]
     pairs = [(a, b) for pair in wanted for a, b in permutations(sorted(pair) * (3 - len(pair)), 2)]
     relations = {
         frozenset((rows[r.source], rows[r.target])): r
-        for _, r in sorted(index.relations(index.relation_rows(sorted(set(pairs)))).items())
+        for _, r in sorted(index.relations(index.arrays.relations_between(sorted(set(pairs)))).items())
     }
     texts = {}
     for fact in facts:

@@ -53,6 +53,7 @@ def traverse_triples(
         Triples by hop, then in the order in which their entities were reached, then by score or row.
     """
     ends = ("source",) if direction == "out" else ("source", "target")
+    arrays = index.arrays
     paths: dict[int, tuple[int, ...]] = {n: (n,) for n in seeds}
     frontier = list(paths)
     met: set[int] = set()
@@ -63,10 +64,11 @@ def traverse_triples(
         if best_first and near and frontier:
             degrees = index.graph.degrees_of(frontier).tolist()
             hubs = {n for n, degree in zip(frontier, degrees, strict=True) if degree > MANY_TRIPLES}
-        triples = set(index.triples_at([n for n in frontier if n not in hubs], ends=ends))
+        at_others = arrays.triples_at([n for n in frontier if n not in hubs], ends=ends)
+        triples = set(arrays.triple_ends(at_others))
         if hubs:
             triples |= {
-                t for t in index.triple_ends(near) if t[1] in hubs or (t[2] in hubs and "target" in ends)
+                t for t in arrays.triple_ends(near) if t[1] in hubs or (t[2] in hubs and "target" in ends)
             }
         ordered = sorted(triples)
         scores = dict(zip((row for row, _, _ in ordered), score([row for row, _, _ in ordered]), strict=True))

@@ -108,7 +108,7 @@ class GraphArrays:
 
     # --- relations ----------------------------------------------------------------------------------
 
-    def rows_between(self, ends: Sequence[tuple[int, int]]) -> list[int]:
+    def relations_between(self, ends: Sequence[tuple[int, int]]) -> list[int]:
         """Return the rows of relations by their ends, the lower one first, in the order asked for."""
         if not ends:
             return []
@@ -120,7 +120,7 @@ class GraphArrays:
         there[there] = np.asarray(indices[places[there]]) == high[there]
         return [int(n) for n in self.relation_rows[places[there]]]
 
-    def strongest_at(self, entity: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def strongest_relations(self, entity: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows of the relations of an entity and their other ends, by row.
 
         Args:
@@ -176,7 +176,7 @@ class GraphArrays:
         bounds = np.stack((first, last), axis=1).reshape(-1)
         return distinct(members(bounds, np.arange(0, len(bounds), 2))[0])
 
-    def ends_of(self, rows: Sequence[int] | NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    def triple_ends(self, rows: Sequence[int] | NDArray[np.int64]) -> list[tuple[int, int, int]]:
         """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
         some = np.array(rows, dtype=np.int64)
         some = some[(some >= 0) & (some < len(self.triple_sources))]
@@ -186,6 +186,16 @@ class GraphArrays:
     def strongest_triples(self, rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return the `most` strongest of some triples, given ascending, ties by row; ascending."""
         return np.asarray(rows[largest(np.asarray(self.triple_weights[rows]), most)])
+
+    def with_strongest_triples(self, rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        """Return those of some triples that may be among the strongest `most`: these and all that equal the last.
+
+        Rows are in the order given.
+        """
+        if len(rows) <= most:
+            return rows
+        weights = np.asarray(self.triple_weights[rows])
+        return np.asarray(rows[weights >= np.partition(weights, len(rows) - most)[len(rows) - most]])
 
 
 def _lower_bound(

@@ -1,7 +1,7 @@
 """What an index must be stored in: protocols that another database can implement beside SQLite.
 
 `StoreReader` is what questions are answered from (`store.snapshot`); `Store` adds what building needs. Both have four
-parts: documents, extractions, graph and reports. `polygraph.testing.check_store` checks an implementation.
+parts: documents, extractions, graph and reports. `tests/contract/check_store.py` checks an implementation.
 
 Promises that hold for all parts:
 

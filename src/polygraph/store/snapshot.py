@@ -1,6 +1,6 @@
 """The finished layers of an index as one consistent state: what retrieval methods read."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -280,10 +280,6 @@ class Snapshot:
         found = self._vectors("chunk_vectors").scores_of(vector, np.asarray(ns, dtype=np.int64))
         return np.asarray(np.round(found, 6), dtype=np.float32)
 
-    def chunk_vectors(self, ns: Sequence[int] | NDArray[np.int64]) -> Vectors:
-        """Return unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""
-        return self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
-
     # --- graph --------------------------------------------------------------------------------------
 
     @cached_property
@@ -292,8 +288,8 @@ class Snapshot:
         return Graph.load(self._folder("graph") / GRAPH_FILE)
 
     @cached_property
-    def _arrays(self) -> GraphArrays:
-        """Rows and ends of relations and triples."""
+    def arrays(self) -> GraphArrays:
+        """Rows and ends of relations and triples, regardless of the filter."""
         graph = self.graph  # when it was opened, all files of the layer were checked
         return GraphArrays.open(folder_of(self.folder, "graph", self.versions["graph"]), graph)
 
@@ -441,7 +437,7 @@ class Snapshot:
         Returns:
             Cosines to six places.
         """
-        numbers = np.asarray(self._arrays.triple_predicates[ns])
+        numbers = np.asarray(self.arrays.triple_predicates[ns])
         cosines = self._vectors("predicate_vectors").scores(vector)
         rounded = {n: round(float(cosines[n]), 6) for n in distinct(numbers).tolist()}
         return [rounded[n] for n in numbers.tolist()]
@@ -506,10 +502,10 @@ class Snapshot:
     def _read_neighbours(self, entities: Sequence[int], most: int | None) -> list[Neighbour]:
         if most is None or int(self.graph.degrees_of(entities).sum()) <= most:
             return [Neighbour(*row) for row in self.store.graph.relations_at(entities)]
-        sources, targets, weights = self.relation_ends(entities)
+        sources, targets, weights = self.graph.edges_of(entities)
         best = np.lexsort((targets, sources, -weights))[:most]
         ends = list(zip(sources[best].tolist(), targets[best].tolist(), strict=True))
-        rows = self.relation_rows(ends)
+        rows = self.arrays.relations_between(ends)
         found = zip(rows, ends, weights[best].tolist(), strict=True)
         return sorted((Neighbour(n, a, b, w) for n, (a, b), w in found), key=lambda e: e.n)
 
@@ -517,25 +513,7 @@ class Snapshot:
         """Return how many descriptions relations have, shape ``(len(ns),)``; None with a filter, which hides some."""
         if self.documents_allowed is not None:
             return None
-        return self._arrays.description_counts[ns].astype(np.int64)
-
-    def edges_at(self, entity: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows of the relations of an entity and their other ends, chosen as by `relations_at`, by row."""
-        return self._arrays.strongest_at(entity, most)
-
-    def relation_ends(
-        self, entities: Sequence[int]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
-        """Return the relations of some entities as rows of both ends and weights, ascending by ends.
-
-        Unlike `relations_at` it reads no row of the tables, so that hubs with many thousands of relations cost little.
-        `relation_rows` returns the rows of those that are chosen.
-        """
-        return self.graph.edges_of(entities)
-
-    def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
-        """Return the rows of relations by their ends, in the order asked for."""
-        return self._arrays.rows_between(ends)
+        return self.arrays.description_counts[ns].astype(np.int64)
 
     def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
         """Return relations by row, reduced to what the filter permits; those without a permitted chunk are left out."""
@@ -580,38 +558,6 @@ class Snapshot:
             return found
         reduced = {n: self._filter.reduce_triple(t) for n, t in found.items()}
         return {n: t for n, t in reduced.items() if t is not None}
-
-    def triples_at(
-        self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
-    ) -> list[tuple[int, int, int]]:
-        """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
-        return self._arrays.ends_of(self._arrays.triples_at(entities, ends=ends))
-
-    def triple_rows_at(self, entities: Sequence[int]) -> NDArray[np.int64]:
-        """Return the rows of the triples that have some entities at either end, ascending, regardless of the filter."""
-        return self._arrays.triples_at(entities)
-
-    def triple_rows_between(self, pairs: Collection[tuple[int, int]]) -> NDArray[np.int64]:
-        """Return the rows of the triples between the entities of some pairs, ascending, regardless of the filter."""
-        return self._arrays.triples_between(list(pairs))
-
-    def strongest_triples_at(self, entity: int, most: int) -> NDArray[np.int64]:
-        """Return the rows of the `most` strongest triples of an entity, ties by row; ascending."""
-        return self._arrays.strongest_triples(self._arrays.triples_at([entity]), most)
-
-    def with_strongest_triples(self, ns: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        """Return those of some triples that may be among the strongest `most`: these and all that equal the last.
-
-        Rows are in the order given.
-        """
-        if len(ns) <= most:
-            return ns
-        weights = np.asarray(self._arrays.triple_weights[ns])
-        return np.asarray(ns[weights >= np.partition(weights, len(ns) - most)[len(ns) - most]])
-
-    def triple_ends(self, ns: Sequence[int]) -> list[tuple[int, int, int]]:
-        """Return triples by row as ``(row, subject row, object row)``, regardless of the filter."""
-        return self._arrays.ends_of(ns)
 
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
         """Return the rows of the triples that have one of some predicates."""

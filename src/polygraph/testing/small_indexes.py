@@ -10,7 +10,7 @@ from pathlib import Path
 from polygraph.extract.llm import extractor as llm
 from polygraph.indexing.build import build
 from polygraph.indexing.documents import cut_document, update_documents
-from polygraph.indexing.progress import BuildReport
+from polygraph.indexing.progress import BuildReport, no_progress
 from polygraph.ingest import Loaded
 from polygraph.models import Calls, ChatModel, Models
 from polygraph.models.providers.static import HashEmbedder
@@ -18,9 +18,9 @@ from polygraph.records import Document
 from polygraph.revisions import CHUNKS
 from polygraph.store.database import SqliteStore
 from polygraph.store.layers import DEPENDENCIES
+from polygraph.store.manifest import Manifest
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing.scripted_model import scripted_chat
-from polygraph.testing.store_records import MANIFEST
 
 HIDDEN = "zyxomant"
 """A word that only the sealed document contains: in its id, title, text and entities."""
@@ -113,18 +113,26 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models) -> None:
     chat = scripted_chat()
     models = replace(given, chat=chat, calls=Calls(None))
-    manifest = replace(
-        MANIFEST,
+    manifest = Manifest(
         chunks=CHUNKS,
         chunk_tokens=32,
+        overlap_tokens=0,
         window_tokens=64,
+        language="en",
         embedder=models.embedder.name,
         dimension=models.embedder.dimension,
         name_embedder=models.name_embedder.name,
         name_dimension=models.name_embedder.dimension,
         extractor=llm.identity(chat.name),
         extractor_settings={"entity_types": [], "gleaning": "none", "max_gleanings": 1},
+        reports="extractive",
         community_size=3,
+        community_weight="strength",
+        profile="",
+        descriptions="extractive",
+        description_tokens=400,
+        report_words=500,
+        same="",
     )
     store = SqliteStore(folder, mode="write")
     try:
@@ -133,11 +141,7 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
             document = Document(id=name, title=title, text=text, metadata={"part": part})
             loaded = Loaded(documents=(document,), unread=())
             cut = partial(cut_document, manifest=manifest, embedder=models.embedder)
-            update_documents(store, loaded, [name], cut, _no_progress)
-        build(store, manifest, models, list(DEPENDENCIES), BuildReport(), _no_progress)
+            update_documents(store, loaded, [name], cut, no_progress)
+        build(store, manifest, models, list(DEPENDENCIES), BuildReport(), no_progress)
     finally:
         store.close()
-
-
-def _no_progress(stage: str, done: int, total: int) -> None:
-    """Show nothing."""

@@ -12,11 +12,13 @@ _END = re.compile(r"[.!?] |[。！？]")
 """End of a sentence on one line, but not of a heading in bold that stands before one."""
 _SHORTEST_STEM = 4
 """Letters at the beginning of a word that cases leave as they are; they change at most the last two."""
+_MAX_CHARS = 240
+"""Characters that are kept, without the marks of a cut."""
 _LEAST_SHARED = 2
 """Words that a sentence has in common with what is said of a name, to be about it."""
 
 
-def around(text: str, name: str, *, longer: Iterable[str] = (), max_chars: int = 240) -> str:
+def around(text: str, name: str, *, longer: Iterable[str] = (), max_chars: int = _MAX_CHARS) -> str:
     """Return what a text says around the first place of a name, on one line and cut between words.
 
     It begins with the sentence of the name, if the name stands in the first two thirds of what is kept.
@@ -54,7 +56,7 @@ def around(text: str, name: str, *, longer: Iterable[str] = (), max_chars: int =
     return ("… " if is_cut else "") + _cut(flat, begin, last, max_chars)
 
 
-def around_description(text: str, name: str, description: str, *, max_chars: int = 240) -> str:
+def around_description(text: str, name: str, description: str) -> str:
     """Return what a text says where it has most words of a description, as `around` does.
 
     For names that do not stand in the text as they are written.
@@ -63,7 +65,6 @@ def around_description(text: str, name: str, description: str, *, max_chars: int
         text: a passage.
         name: as written.
         description: what is said of it.
-        max_chars: characters that are kept, without the marks of a cut.
 
     Returns:
         The words from the sentence on that has most words of the name and the description, the first of equals; an
@@ -84,7 +85,7 @@ def around_description(text: str, name: str, description: str, *, max_chars: int
     if most < _LEAST_SHARED:
         return ""
     begin = starts[shared.index(most)]
-    return _cut(flat, begin, begin, max_chars)
+    return _cut(flat, begin, begin, _MAX_CHARS)
 
 
 def _sentence_start(flat: str, at: int) -> int:

@@ -317,13 +317,13 @@ def test_only_legal_notices_fall_below_their_bound():
 
 
 def context(tokens=5000, view=HARBOUR, tree=(ALL,), reports=None):
-    return ContextBuilder(Members(tree, view), no_chunks, tokens).build(tree[0], reports or {})
+    return ContextBuilder(Members(tree, view), no_chunks, tokens).build(tree[0], (reports or {}).get)
 
 
 def test_the_date_of_a_source_stands_before_its_number_where_that_is_first_used():
     members = Members((ALL,), HARBOUR)
     dates = {"d:0": "", "d:1": "", "d:2": "1907-04-02"}
-    dated = ContextBuilder(members, no_chunks, 5000, dates.__getitem__).build(ALL, {})
+    dated = ContextBuilder(members, no_chunks, 5000, dates.__getitem__).build(ALL, {}.get)
     plain = context()
     (number,) = [n for n, source in enumerate(dated.sources, 1) if source == ("d:2",)]
     assert dated.text.count("1907-04-02") == 1

@@ -43,9 +43,10 @@ from polygraph.models.prices import Price
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Community, EntityRow, Extraction, RelationRow, Span, Window
-from polygraph.testing import scripted_chat, store_records
+from polygraph.testing import scripted_chat
 from polygraph.text.tokens import count_tokens
 from polygraph.workspace.index import Index
+from tests import store_records
 
 PAPERS = {
     "letter.txt": "Mara Quill wrote to Old Tobin in 1871. She had built the Skerry Light. Tobias Wren refused to pay.",

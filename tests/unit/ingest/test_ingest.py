@@ -9,6 +9,7 @@ import sys
 import time
 import tracemalloc
 import zipfile
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.errors import BadInput
-from polygraph.ingest import Loaded, find_files, load_documents, read_documents
+from polygraph.ingest import Loaded, find_files, load, load_documents, read_documents
 from polygraph.ingest.decode import clean, decode
+from polygraph.ingest.discover import SourceFile
 from polygraph.ingest.limits import ReadLimits
 from polygraph.ingest.readers.html import page_text, tags
 from polygraph.ingest.readers.plain_text import file_title, first_line_title
@@ -142,23 +144,25 @@ def test_one_path_as_a_string_is_one_path(tmp_path: Path) -> None:
     assert ids(load_documents(str(tmp_path))) == ["a.txt"]
 
 
-def test_progress_names_every_file_in_order(tmp_path: Path) -> None:
-    put(tmp_path, {"b.txt": "text", "a.txt": "text", "c.png": b"\x89PNG"})
-    seen: list[str] = []
-    load_documents([tmp_path], on_file=seen.append)
-    assert seen == ["a.txt", "b.txt", "c.png"]
-
-
 # --- one by one -----------------------------------------------------------------------------------
 
 
-def test_a_file_is_read_when_its_document_is_asked_for(tmp_path: Path) -> None:
+def test_a_file_is_read_when_its_document_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(
         tmp_path,
         {"a.txt": "1", "b.png": b"\x89", "c.jsonl": '{"text": "2"}\nno\n{"text": "3"}\n', "d.txt": "4"},
     )
     seen: list[str] = []
-    reading = read_documents([tmp_path], on_file=seen.append)
+    read_source = load.read_source
+
+    def read_and_note(file: SourceFile, max_bytes: int) -> Iterator[tuple[int, load.ReadText]]:
+        seen.append(file.id)
+        return read_source(file, max_bytes)
+
+    monkeypatch.setattr(load, "read_source", read_and_note)
+    reading = read_documents([tmp_path])
     # The first shows that something can be read at all.
     assert seen == ["a.txt"]
     told = [

@@ -10,7 +10,7 @@ from polygraph.errors import IndexUnreadable
 from polygraph.models.call_store import Attempt, calls_exist, open_call_store
 from polygraph.models.call_store.sqlite_calls import FORMAT
 from polygraph.models.protocols import ChatReply, Likelihood
-from polygraph.testing import check_call_store
+from tests.contract.check_call_store import check_call_store
 
 LINE = Attempt(stage="extract", method="", model="m", outcome="ok")
 LONG = "Mara Quill built the Skerry Light with her own money. " * 100

@@ -18,7 +18,7 @@ import pytest
 from polygraph.errors import BudgetReached, ModelRefused, ModelUnavailable, UnusableReply
 from polygraph.models import chat_completion
 from polygraph.models.calls import Calls
-from polygraph.models.chat_completion import MAX_REASONING_TOKENS, read_completion
+from polygraph.models.chat_completion import MAX_REASONING_TOKENS
 from polygraph.models.pacing import Pacer
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.models.providers.endpoint import MAX_ERROR_BYTES, MAX_REPLY_BYTES
@@ -181,9 +181,11 @@ def test_impossible_usage_is_replaced_by_our_count(n: object, streamed: bool) ->
 
 def test_usage_is_believed_within_its_bounds() -> None:
     def read(reads: int, writes: int, limit: int | None = None) -> tuple[int, int]:
-        reply = read_completion(
-            json.loads(whole("word " * 400, prompt_tokens=reads, completion_tokens=writes)), 400, limit
+        reader = chat_completion.CompletionReader()
+        reader.add(
+            [json.loads(whole("word " * 400, prompt_tokens=reads, completion_tokens=writes))], "message"
         )
+        reply = reader.reply(400, limit)
         return reply.prompt_tokens, reply.completion_tokens
 
     written = count_tokens("word " * 400)

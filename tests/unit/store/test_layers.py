@@ -262,10 +262,10 @@ def test_numbers_of_neighbours_are_those_of_the_relations(snapshot):
 def test_relations_of_arrays_are_those_of_the_tables(snapshot):
     rows = [0, 3, 2]
     at = snapshot.relations_at(rows)
-    sources, targets, weights = snapshot.relation_ends(rows)
+    sources, targets, weights = snapshot.graph.edges_of(rows)
     ends = list(zip(sources.tolist(), targets.tolist(), strict=True))
     assert sorted(ends) == ends == sorted((n.source, n.target) for n in at)
-    assert snapshot.relation_rows(ends) == [
+    assert snapshot.arrays.relations_between(ends) == [
         next(n.n for n in at if (n.source, n.target) == pair) for pair in ends
     ]
     by_ends = {(n.source, n.target): n.weight for n in at}
@@ -318,25 +318,25 @@ def test_arrays_of_a_built_index_say_what_its_tables_say(snapshot):
     entities = snapshot.store.graph.entity_ids()
     relations = list(snapshot.store.graph.all_relations())
     pairs = [(entities.index(r.source), entities.index(r.target)) for r in relations]
-    assert snapshot.relation_rows(pairs) == list(range(len(relations)))
+    assert snapshot.arrays.relations_between(pairs) == list(range(len(relations)))
     counts = snapshot.description_counts(np.arange(len(relations)))
     assert counts.tolist() == [len(r.descriptions) for r in relations]
     triples = list(snapshot.store.graph.all_triples())
     ends = [(entities.index(t.source), entities.index(t.target)) for t in triples]
-    assert snapshot.triple_ends(range(len(triples))) == [(n, *two) for n, two in enumerate(ends)]
+    assert snapshot.arrays.triple_ends(range(len(triples))) == [(n, *two) for n, two in enumerate(ends)]
     for row in range(len(entities)):
         at = [n for n, two in enumerate(ends) if row in two]
-        assert snapshot.triple_rows_at([row]).tolist() == at
+        assert snapshot.arrays.triples_at([row]).tolist() == at
         best = sorted(at, key=lambda n: (-triples[n].weight, n))[:1]
-        assert snapshot.strongest_triples_at(row, 1).tolist() == best
-        few = snapshot.with_strongest_triples(np.array(at, dtype=np.int64), 1)
+        assert snapshot.arrays.strongest_triples(np.array(at, dtype=np.int64), 1).tolist() == best
+        few = snapshot.arrays.with_strongest_triples(np.array(at, dtype=np.int64), 1)
         assert set(best) <= set(few.tolist()) <= set(at)
         neighbours = {n: b if a == row else a for n, (a, b) in enumerate(pairs) if row in (a, b)}
-        found, others = snapshot.edges_at(row, 99)
+        found, others = snapshot.arrays.strongest_relations(row, 99)
         assert dict(zip(found.tolist(), others.tolist(), strict=True)) == neighbours
     for a, b in set(ends):
         wanted = [n for n, two in enumerate(ends) if set(two) == {a, b}]
-        assert snapshot.triple_rows_between([(a, b)]).tolist() == wanted
+        assert snapshot.arrays.triples_between([(a, b)]).tolist() == wanted
     vector = HashEmbedder().embed(["hid"], "query")[0]
     of_predicate = dict(snapshot.search_predicates(vector, 99))
     found = snapshot.predicate_similarities(vector, np.arange(len(triples)))

@@ -6,7 +6,7 @@ import pytest
 
 from polygraph.records import Description
 from polygraph.store.database import SqliteStore
-from polygraph.testing import store_records as records
+from tests import store_records as records
 
 SENTENCE = "The Halcyon left Orme in the spring of 1871 with a captain, a log and no key."
 SHORT = "A ship."

@@ -16,7 +16,7 @@ from polygraph.store.database import SqliteStore
 from polygraph.store.portable import PORTABLE_TABLES, columns_of
 from polygraph.store.serialization import dump, load_strings, report_from_json, report_to_json
 from polygraph.store.tables import FORMAT, FORMAT_KEY
-from polygraph.testing import store_records as records
+from tests import store_records as records
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Judging the answers of a study: what `polygraph eval judge` and `eval run` have in common."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polygraph.cli.evaluation.open_study import show_result
@@ -11,6 +12,23 @@ if TYPE_CHECKING:
     from polygraph.evaluate.runs.experiment import Experiment
     from polygraph.models import ChatModel
     from polygraph.workspace.index import Index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """How the answers of a study are judged: the options of `eval judge` and `eval run`."""
+
+    judges: str | None
+    """Names of models, separated by commas; None: the model that answers."""
+    design: "JudgingDesign"
+    temperature: float
+    """Of the judges."""
+    align: bool | None
+    """Align the lengths of answers first; None: only for the unbiased protocol."""
+    tolerance: int
+    """Largest difference in words between aligned answers."""
+    new_answers: bool
+    """Each trial judges answers of its own."""
 
 
 def design_of(protocol: str, trials: int | None, repeats: int | None) -> "JudgingDesign":
@@ -31,9 +49,9 @@ def design_of(protocol: str, trials: int | None, repeats: int | None) -> "Judgin
     return design
 
 
-def check_new_answers(design: "JudgingDesign", new_answers: bool) -> None:
+def check_new_answers(judging: Judging) -> None:
     """Check that a protocol can judge answers of several sets."""
-    if new_answers and design.protocol == "listwise":
+    if judging.new_answers and judging.design.protocol == "listwise":
         raise BadInput("--new-answers is for protocols that judge pairs of answers, and listwise does not")
 
 
@@ -47,21 +65,11 @@ def judges_of(opened: "Index", judges: str | None) -> "list[ChatModel]":
 
 
 def judge_study(
-    opened: "Index",
-    study: "Experiment",
-    names: list[str],
-    judges: str | None,
-    design: "JudgingDesign",
-    *,
-    temperature: float,
-    align: bool | None,
-    tolerance: int,
-    new_answers: bool,
-    as_json: bool,
+    opened: "Index", study: "Experiment", names: list[str], judging: Judging, as_json: bool
 ) -> None:
-    """Judge the answers of a study by a design, and print how many judgements there are."""
-    check_new_answers(design, new_answers)
-    listed = judges_of(opened, judges)
+    """Judge the answers of a study, and print how many judgements there are."""
+    check_new_answers(judging)
+    listed, design, temperature = judges_of(opened, judging.judges), judging.design, judging.temperature
     if design.protocol == "listwise":
         found = study.judge_lists(listed, methods=names, trials=design.trials, temperature=temperature)
     else:
@@ -70,9 +78,9 @@ def judge_study(
             design,
             methods=names,
             temperature=temperature,
-            align=align,
-            tolerance=tolerance,
-            new_answers=new_answers,
+            align=judging.align,
+            tolerance=judging.tolerance,
+            new_answers=judging.new_answers,
         )
     show_result(
         as_json,
@@ -87,12 +95,7 @@ def judge_study(
 
 
 def count_judge_calls(
-    opened: "Index",
-    study: "Experiment",
-    names: list[str],
-    judges: str | None,
-    design: "JudgingDesign",
-    as_json: bool,
+    opened: "Index", study: "Experiment", names: list[str], judging: Judging, as_json: bool
 ) -> None:
     """Print the number of calls that judges would take; it needs no model."""
     from polygraph.cli.render import answer as show
@@ -100,10 +103,12 @@ def count_judge_calls(
     from polygraph.evaluate.runs.experiment import n_judge_calls
 
     chat = opened.models.chat
-    named = split_names(judges or "") or ([chat.name] if chat is not None else [])
+    named = split_names(judging.judges or "") or ([chat.name] if chat is not None else [])
     methods = names or list(dict.fromkeys(a.method for a in study.folder.answers()))
     n_pairs = len(study_pairs(methods))
-    calls = n_judge_calls(len(study.questions()), len(methods), max(1, len(named)), design, n_pairs=n_pairs)
+    calls = n_judge_calls(
+        len(study.questions()), len(methods), max(1, len(named)), judging.design, n_pairs=n_pairs
+    )
     show_result(as_json, {"judge_calls": calls, "judges": named})
     notes = ["calls written to batch files usually cost half: --batch DIR"]
     if not named:

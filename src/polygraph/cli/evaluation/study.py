@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from polygraph.cli.evaluation.judging import (
+    Judging,
     check_new_answers,
     count_judge_calls,
     design_of,
@@ -148,24 +149,20 @@ def judge(
 ) -> None:
     """Judge the answers of a study pair by pair. Lengths are aligned, and both orders are judged repeatedly."""
     flags = caps(max_cost, max_spend_tokens, batch, offline)
-    design = design_of(protocol, trials, repeats)
+    judging = Judging(
+        judges=judges,
+        design=design_of(protocol, trials, repeats),
+        temperature=temperature,
+        align=align,
+        tolerance=tolerance,
+        new_answers=new_answers,
+    )
     with open_existing(index, output, as_json, **flags) as (opened, study):
         names = split_instances(methods)
         if dry_run:
-            count_judge_calls(opened, study, names, judges, design, as_json)
+            count_judge_calls(opened, study, names, judging, as_json)
             return
-        judge_study(
-            opened,
-            study,
-            names,
-            judges,
-            design,
-            temperature=temperature,
-            align=align,
-            tolerance=tolerance,
-            new_answers=new_answers,
-            as_json=as_json,
-        )
+        judge_study(opened, study, names, judging, as_json)
 
 
 @app.command()
@@ -202,18 +199,26 @@ def run(
 
     flags = caps(max_cost, max_spend_tokens, batch, offline)
     # Everything is checked before any model is paid.
-    names, design = instances_of(methods), design_of(protocol, trials, repeats)
+    names = instances_of(methods)
+    judging = Judging(
+        judges=judges,
+        design=design_of(protocol, trials, repeats),
+        temperature=temperature,
+        align=align,
+        tolerance=tolerance,
+        new_answers=new_answers,
+    )
     if len(names) < 2:
         raise BadInput(
             f"-m {methods} names one method, and judging needs at least two. List them with: polygraph methods"
         )
     require_eval_extra()
-    check_new_answers(design, new_answers)
+    check_new_answers(judging)
     options = AnswerOptions(
         temperature=answer_temperature,
         max_tokens=max_tokens,
         form=form,
-        trials=design.trials if new_answers else 1,
+        trials=judging.design.trials if new_answers else 1,
         again=again,
     )
 
@@ -221,7 +226,7 @@ def run(
         from polygraph.evaluate.questions.generate import require_generator
         from polygraph.evaluate.runs.study_steps import require_chat
 
-        if align or (align is None and design.protocol == "unbiased"):
+        if align or (align is None and protocol == "unbiased"):
             require_chat(opened.models)
         judges_of(opened, judges)
         if own is None and kind != "sentences":
@@ -231,18 +236,7 @@ def run(
     with open_experiment(index, output, as_json, new=new, check=check, **flags) as (opened, study):
         _questions(study, kind, n, seed, own)
         _answer(opened, study, names, per_document, options)
-        judge_study(
-            opened,
-            study,
-            names,
-            judges,
-            design,
-            temperature=temperature,
-            align=align,
-            tolerance=tolerance,
-            new_answers=new_answers,
-            as_json=as_json,
-        )
+        judge_study(opened, study, names, judging, as_json)
 
 
 @app.command()

@@ -70,9 +70,11 @@ def align_lengths(
     rewrite: Callable[[str, int, int], str],
     append: Callable[[str, str, int], str],
     tolerance: int = TOLERANCE,
-    attempts: int = ATTEMPTS,
 ) -> AlignedPair:
     """Bring two answers to about the same length.
+
+    The shorter one is rewritten up to `ATTEMPTS` times. The target stays the length of the longer original; an attempt
+    closer to it than the best so far is kept.
 
     Args:
         question: its id.
@@ -81,8 +83,6 @@ def align_lengths(
         rewrite: writes an answer again, given method, target in words, and number of the attempt from 0.
         append: lengthens an answer without changing what it says, given method, text, and missing words.
         tolerance: largest difference in words in the end.
-        attempts: how often the shorter answer is rewritten. The target stays the length of the longer original; an
-            attempt closer to it than the best so far is kept.
     """
     current = list(texts)
     words = [count_words(text) for text in current]
@@ -94,7 +94,7 @@ def align_lengths(
         return made("free", 0)
     short = 0 if words[0] < words[1] else 1
     target = words[1 - short]
-    for attempt in range(attempts):
+    for attempt in range(ATTEMPTS):
         text = rewrite(methods[short], target, attempt)
         if abs(count_words(text) - target) < abs(words[short] - target):
             current[short], words[short] = text, count_words(text)
@@ -104,4 +104,4 @@ def align_lengths(
     short = 0 if words[0] < words[1] else 1
     current[short] = append(methods[short], current[short], words[1 - short] - words[short])
     fits = abs(count_words(current[0]) - count_words(current[1])) <= tolerance
-    return made("forced" if fits else "discarded", attempts)
+    return made("forced" if fits else "discarded", ATTEMPTS)

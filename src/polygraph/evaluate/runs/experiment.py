@@ -149,7 +149,6 @@ class Experiment:
         temperature: float = 0.7,
         align: bool | None = None,
         tolerance: int = TOLERANCE,
-        attempts: int = ATTEMPTS,
         new_answers: bool = False,
     ) -> list[Judgement]:
         """Judge every pair of methods by one protocol, and instances of a method only against each other.
@@ -162,7 +161,6 @@ class Experiment:
             align: align the lengths of the answers first; default: only for the unbiased protocol. Without alignment,
                 length bias remains.
             tolerance: largest difference in words between aligned answers.
-            attempts: how often the shorter answer is rewritten.
             new_answers: each trial judges answers of its own, which must exist (`AnswerOptions.trials`); default: all
                 trials judge the same answers.
 
@@ -181,22 +179,12 @@ class Experiment:
             "new_answers": new_answers,
             "prompt_revision": PROMPT_REVISION,
         }
-        if aligns:
-            settings |= {"tolerance": tolerance, "attempts": attempts}
         pairs = self._pairs(chosen, design.protocol, aligns)
-        if aligns:
-            require_answerer(
-                self.folder, pairs, [a for found in by_trial for a in found.values()], self.models
-            )
-        self.folder.fix_settings(f"judgements, {design.protocol}", settings)
+        self._fix_judging(design.protocol, settings, pairs, by_trial, tolerance if aligns else None)
         aligned = [
             pair
             for trial, answers in enumerate(by_trial)
-            for pair in (
-                self._align(questions, pairs, answers, tolerance, attempts, trial)
-                if aligns
-                else unaligned_answers(questions, pairs, answers)
-            )
+            for pair in self._paired(questions, pairs, answers, tolerance if aligns else None, trial)
         ]
 
         def judge_with(chat: ChatModel) -> list[Judgement]:
@@ -256,7 +244,6 @@ class Experiment:
         methods: Sequence[str] = (),
         align: bool = True,
         tolerance: int = TOLERANCE,
-        attempts: int = ATTEMPTS,
         seed: int = 0,
         limit: int | None = None,
     ) -> int:
@@ -268,7 +255,6 @@ class Experiment:
             align: align the lengths of the answers first. Pairs that are aligned already are used as they are; others
                 need a chat model.
             tolerance: largest difference in words between aligned answers.
-            attempts: how often the shorter answer is rewritten.
             seed: of the order of rows and sides.
             limit: maximum number of rows.
 
@@ -280,22 +266,9 @@ class Experiment:
         """
         check_new_sheet(file)  # before any model is paid
         questions, [answers], chosen = self._answered(methods)
-        settings: dict[str, Json] = {"align": align}
-        if align:
-            settings |= {"tolerance": tolerance, "attempts": attempts}
         pairs = self._pairs(chosen, HUMAN_PROTOCOL, align)
-        if align:
-            require_answerer(self.folder, pairs, answers.values(), self.models)
-        self.folder.fix_settings(f"judgements, {HUMAN_PROTOCOL}", settings)
-        if align:
-            known = {(p.question, p.a, p.b): p for p in self.folder.aligned() if p.trial == 0}
-            wanted = [(q.id, a, b) for a, b in pairs for q in questions]
-            if all(key in known for key in wanted):
-                shown = [known[key] for key in wanted]
-            else:
-                shown = self._align(questions, pairs, answers, tolerance, attempts)
-        else:
-            shown = unaligned_answers(questions, pairs, answers)
+        self._fix_judging(HUMAN_PROTOCOL, {"align": align}, pairs, [answers], tolerance if align else None)
+        shown = self._paired(questions, pairs, answers, tolerance if align else None)
         return write_sheet(
             self.folder, {q.id: q.question for q in questions}, shown, file, seed=seed, limit=limit
         )
@@ -369,15 +342,32 @@ class Experiment:
             (b, a) if (b, a) in known and (a, b) not in known else (a, b) for a, b in study_pairs(methods)
         ]
 
-    def _align(
+    def _fix_judging(
+        self,
+        protocol: str,
+        settings: dict[str, Json],
+        pairs: Sequence[tuple[str, str]],
+        by_trial: Sequence[dict[tuple[str, str], StudyAnswer]],
+        tolerance: int | None,
+    ) -> None:
+        """Fix the settings of judgements before any model is paid; `tolerance` is None without length alignment."""
+        if tolerance is not None:
+            settings = {**settings, "tolerance": tolerance, "attempts": ATTEMPTS}
+            answers = [answer for found in by_trial for answer in found.values()]
+            require_answerer(self.folder, pairs, answers, self.models)
+        self.folder.fix_settings(f"judgements, {protocol}", settings)
+
+    def _paired(
         self,
         questions: Sequence[Question],
         pairs: Sequence[tuple[str, str]],
         answers: dict[tuple[str, str], StudyAnswer],
-        tolerance: int,
-        attempts: int,
+        tolerance: int | None,
         trial: int = 0,
     ) -> list[AlignedPair]:
+        """Return the answers of each pair of methods, of equal length unless `tolerance` is None."""
+        if tolerance is None:
+            return unaligned_answers(questions, pairs, answers)
         return align_answers(
             self.folder,
             questions,
@@ -386,7 +376,6 @@ class Experiment:
             self.models,
             self.progress,
             tolerance=tolerance,
-            attempts=attempts,
             trial=trial,
         )
 

@@ -7,6 +7,7 @@ from polygraph.errors import BadInput, UnusableReply
 from polygraph.evaluate.judging import listwise
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import (
+    ATTEMPTS,
     AlignedPair,
     align_lengths,
     unaligned_pair,
@@ -34,7 +35,6 @@ def align_answers(
     progress: Progress,
     *,
     tolerance: int,
-    attempts: int,
     trial: int,
 ) -> list[AlignedPair]:
     """Align the lengths of the answers of each pair of methods, question by question.
@@ -50,24 +50,25 @@ def align_answers(
         models: in use.
         progress: called after each pair.
         tolerance: largest difference in words between aligned answers.
-        attempts: how often the shorter answer is rewritten.
         trial: that the answers belong to.
 
     Raises:
-        BadInput: if there is no chat model.
+        BadInput: if a pair is not aligned yet and there is no chat model.
     """
-    chat = require_chat(models)
     earlier = study.aligned()
     done = {(p.question, p.a, p.b): p for p in earlier if p.trial == trial}
     others = [p for p in earlier if p.trial != trial]
     todo = [(q, a, b) for a, b in pairs for q in questions if (q.id, a, b) not in done]
+    if not todo:
+        return [done[q.id, a, b] for a, b in pairs for q in questions]
+    chat = require_chat(models)
     aligned = SharedCounter(progress, "alignment", len(done), len(pairs) * len(questions))
 
     def work(item: tuple[Question, str, str]) -> None:
         question, a, b = item
         both = (answers[question.id, a], answers[question.id, b])
         with about_question(question.id):
-            made = _align_pair(question, both, models, chat, tolerance, attempts)
+            made = _align_pair(question, both, models, chat, tolerance)
         study.append("aligned", [asdict(made)])
         done[made.question, made.a, made.b] = made
         aligned.add_one()
@@ -271,7 +272,6 @@ def _align_pair(
     models: Models,
     chat: ChatModel,
     tolerance: int,
-    attempts: int,
 ) -> AlignedPair:
     contexts = {a.method: a.context for a in answers}
     n_items = {a.method: len(a.evidence) for a in answers}
@@ -302,14 +302,8 @@ def _align_pair(
         return replace(unaligned_pair(question.id, methods, texts, "refused"), trial=trial)
     try:
         aligned = align_lengths(
-            question.id,
-            methods,
-            texts,
-            rewrite=rewrite,
-            append=append,
-            tolerance=tolerance,
-            attempts=attempts,
+            question.id, methods, texts, rewrite=rewrite, append=append, tolerance=tolerance
         )
     except UnusableReply:
-        aligned = unaligned_pair(question.id, methods, texts, "discarded", attempts)
+        aligned = unaligned_pair(question.id, methods, texts, "discarded", ATTEMPTS)
     return replace(aligned, trial=trial)

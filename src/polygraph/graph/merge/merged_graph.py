@@ -21,12 +21,11 @@ from polygraph.arrays import (
 )
 from polygraph.graph.csr import Graph
 from polygraph.graph.merge.description_selection import DescriptionSelection, ReadTexts
+from polygraph.graph.merge.entity_names import shown_spelling, with_other_name, without_bare_names
 from polygraph.graph.merge.rows import RowKind, Rows
 from polygraph.memory import trim_heap
 from polygraph.records import Description, Entity, Relation, Triple
-from polygraph.text.normalize import normalize_name
 from polygraph.text.statements import RELATED_TO
-from polygraph.text.words import content_stem_set
 
 MAX_DESCRIPTIONS = 50
 """Most descriptions kept for one entity or relation."""
@@ -42,11 +41,6 @@ LOST_REASONS = (SELF_LOOP, "a name is no entity", "no chunk is known")
 """Why an extraction row is in no relation."""
 _KEYWORD_LISTS = 4_096
 """Lists of keywords that are kept: some recur in many relations."""
-_SAYING_NAME = content_stem_set(
-    "abbreviated abbreviation also called calls formerly known name named names same stands used "
-    "abkürzung auch früher genannt heißt hieß kurz name steht"
-)
-_DENIALS = frozenset(["not", "no", "never", "nicht", "kein", "keine", "nie"])
 _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
 
@@ -291,20 +285,22 @@ class MergedGraph:
             for i, degree, spellings, kinds, chunks, said in parts:
                 spelt = [(-count, self._spellings[s]) for s, count in spellings]
                 type_ = min([(-count, types[t]) for t, count in kinds], default=(0, ""))[1]
-                name = self._names.get(i) or _shown_spelling(
-                    spelt, i, is_person=type_ == "person", of_several=last_words[i.rpartition(" ")[2]] > 1
+                is_person = type_ == "person"
+                name = self._names.get(i) or shown_spelling(
+                    spelt, i, is_person=is_person, of_several=last_words[i.rpartition(" ")[2]] > 1
                 )
+                descriptions = [
+                    with_other_name(d, self._spellings[s], name, is_person=is_person)
+                    if s >= 0 and self._by_model
+                    else d
+                    for d, s in without_bare_names(said, [text for _, text in spelt])
+                ]
                 yield Entity(
                     id=i,
                     name=name,
                     type=type_,
                     aliases=tuple(sorted([spelling for _, spelling in spelt if spelling != name])),
-                    descriptions=tuple(
-                        [
-                            self._with_other_name(d, s, name, type_)
-                            for d, s in _without_bare_names(said, [text for _, text in spelt])
-                        ]
-                    ),
+                    descriptions=tuple(descriptions),
                     chunks=chunks,
                     degree=degree,
                 )
@@ -331,20 +327,6 @@ class MergedGraph:
         spelling = np.concatenate((self._spelling[rows], np.full(n_loops, -1, dtype=np.int64))).tolist()
         for found in chosen:
             yield [(description, spelling[row]) for description, row in found]
-
-    def _with_other_name(self, said: Description, spelling: int, name: str, type_: str) -> Description:
-        """Return what a model says of an entity under another name, with that name.
-
-        ``Name of the firm from 1889`` is said of Brunn & Sons, and would be false of the Brunn AG that it became.
-        """
-        other = self._spellings[spelling] if spelling >= 0 and self._by_model else name
-        if other == name or not _adds_a_name(other, name, is_person=type_ == "person"):
-            return said
-        text = said.text.rstrip()
-        if other.casefold() in text.casefold():
-            return said
-        end = text[-1] if text.endswith((".", "!", "?", ";", "。")) else ""
-        return Description(f"{text.removesuffix(end)} ({other}){end}", said.chunk)
 
     def relations(self) -> Iterator[Relation]:
         """Yield all relations, by id."""
@@ -459,96 +441,6 @@ def _exact_sums(ends: Array, values: Array) -> Array:
     for n in np.flatnonzero(sizes > 2).tolist():
         found[n] = fsum(values[begins[n] : ends[n + 1]].tolist())
     return np.asarray(found, dtype=np.float64)
-
-
-def _shown_spelling(
-    spelt: Sequence[tuple[int, str]], entity: str, *, is_person: bool, of_several: bool
-) -> str:
-    """Return the most frequent spelling of an entity; ties: longest, then first in code point order.
-
-    The id is a better name in two cases. Where the most frequent spelling has no word of it, the one with most of its
-    words is returned: ``Late Director`` may be written more often than ``Tobias Quillan``. Where it is a person's given
-    name alone, has initials, or is a surname that others have too, with or without a title, the most frequent one with
-    all words of the id is: ``K. Lind`` may be anybody beside ``Karl Lind``, while a surname alone is what many texts
-    call a person.
-
-    Args:
-        spelt: spellings, each with its count, negative.
-        entity: the id.
-        is_person: whether it is the id of a person.
-        of_several: whether other ids end with the same word.
-    """
-    ordered = [text for _, text in sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))]
-    if len(ordered) == 1:
-        return ordered[0]
-    wanted = entity.split()
-    words = {text: normalize_name(text).split() for text in ordered}
-    shared = {text: len({*wanted}.intersection(words[text])) for text in ordered}
-    first = ordered[0]
-    if not shared[first]:
-        return max(ordered, key=shared.__getitem__)
-    is_surname = [word for word in words[first] if word in wanted] == wanted[-1:]
-    is_vague = _is_given_or_initials(words[first], wanted) or (of_several and is_surname)
-    if is_person and shared[first] < len({*wanted}) and is_vague:
-        return next((text for text in ordered if shared[text] == len({*wanted})), first)
-    return first
-
-
-def _without_bare_names(
-    said: Sequence[tuple[Description, int]], names: Sequence[str]
-) -> Sequence[tuple[Description, int]]:
-    """Leave out what is said of two names of an entity that only says that they are its names.
-
-    A model that is asked for both names and a relation between them says so twice: ``Name of the captain in the
-    village`` and ``The captain is called the Admiral.`` One that denies, or with a word that neither a name nor another
-    description of its chunk has, stays.
-
-    Args:
-        said: descriptions with the numbers of the spellings that they are of, -1 where of two names.
-        names: all spellings of the entity.
-    """
-    if len(said) == 1 or all(spelling >= 0 for _, spelling in said):
-        return said
-    known: dict[str, set[str]] = {}
-    for description, spelling in said:
-        if spelling >= 0:
-            known.setdefault(description.chunk, set()).update(content_stem_set(description.text))
-    of_names = _SAYING_NAME.union(*map(content_stem_set, names))
-    kept = [
-        (description, spelling)
-        for description, spelling in said
-        if spelling >= 0
-        or not content_stem_set(description.text) <= of_names | known.get(description.chunk, set())
-        or not _DENIALS.isdisjoint(description.text.casefold().split())
-    ]
-    return kept or said[:1]
-
-
-def _adds_a_name(other: str, name: str, *, is_person: bool) -> bool:
-    """Return whether a spelling has a word in capitals or a code that another lacks; of a person, as its last word.
-
-    Titles, initials, given names and surnames alone say nothing new of a person.
-
-    >>> _adds_a_name("Brunn & Sons", "Brunn AG", is_person=False), _adds_a_name("the firm", "Brunn AG", is_person=False)
-    (True, False)
-    >>> [_adds_a_name(n, "Ada Lind", is_person=True) for n in ("Miss A. Lind", "Ada Lind Okoro")]
-    [False, True]
-    >>> _adds_a_name("participant 03-011", "Ada Lind", is_person=True)
-    True
-    """
-    known = set(normalize_name(name).split())
-    words = other.split()[-1:] if is_person else other.split()
-    return any(
-        (word[:1].isupper() or any(map(str.isdigit, word)))
-        and len(key := normalize_name(word)) > 1
-        and not known.issuperset(key.split())
-        for word in words
-    )
-
-
-def _is_given_or_initials(words: Sequence[str], full: Sequence[str]) -> bool:
-    """Return whether the words of a name are only the first one of a full name, or have an initial."""
-    return list(words) == list(full[:1]) or any(len(word) == 1 for word in words)
 
 
 def _by_frequency(counts: Mapping[str, int]) -> tuple[str, ...]:

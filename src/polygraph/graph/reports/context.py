@@ -61,7 +61,7 @@ class ContextBuilder:
         self._max_tokens = max_tokens
         self._date_of = date_of
 
-    def build(self, community: Community, reports: Mapping[str, Report]) -> ReportContext:
+    def build(self, community: Community, report_on: Callable[[str], Report | None]) -> ReportContext:
         """Return the context of one report.
 
         Relations come by the sum of the degrees of their ends, descending, each after the descriptions of its ends;
@@ -72,7 +72,7 @@ class ContextBuilder:
 
         Args:
             community: of the communities that `Members` was built from.
-            reports: by community; those on the parts must be there if they are to be used.
+            report_on: gives the report on a part of the community, if there is one.
         """
         entities = self._records.entities(community)
         relations = self._records.relations(community)
@@ -93,9 +93,10 @@ class ContextBuilder:
         if cost.total() <= self._max_tokens:
             return whole.context()
 
+        reports = {part: report for part in cost if (report := report_on(part)) is not None}
         replaced: list[Report] = []
         rest = cost.total()
-        for part in sorted((part for part in cost if part in reports), key=lambda part: (-cost[part], part)):
+        for part in sorted(reports, key=lambda part: (-cost[part], part)):
             if rest <= self._max_tokens:
                 break
             gain = cost[part] - count_tokens(reports[part].text)

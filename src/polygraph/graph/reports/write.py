@@ -91,31 +91,17 @@ def write_reports(
     """
     if not communities:
         return []
-    chat = models.chat if models is not None else None
-    if chat is None and known is None:
-        extractive = extractive_reports(
-            communities,
-            graph,
-            chunk_text,
-            language=language,
-            qualities=qualities,
-            folder=folder,
-            on_done=on_done,
-        )
-        by_community = {report.community: report for report in extractive}
-        return [by_community[community.id] for community in communities]
-
     members = Members(communities, graph)
     writer = partial(_extractive_writer, members, graph, chunk_text, language, qualities, folder)
     records = _Records([members.outlines[c.id] for c in communities], members, writer)
     contexts = ContextBuilder(members, chunk_text, _max_context(max_input_tokens, max_words), date_of)
-    reports = _Reports(records, contexts, max_words, chat, known, keep, on_done)
     with (
         nullcontext()
         if models is None
         else models.calls.background(partial(_ask, models, max_words)) as calls
     ):
-        reports.calls = calls
+        chat = models.chat if models is not None else None
+        reports = _Reports(records, contexts, max_words, chat, calls, known, keep, on_done)
         finest_first = sorted(communities, key=lambda each: -each.level)
         for _, of_level in groupby(finest_first, lambda each: each.level):
             small: list[Community] = []
@@ -134,7 +120,7 @@ def write_reports(
     for community in communities:
         if on_problem is not None and community.id in reports.problems:
             on_problem(community.id, reports.problems[community.id])
-    return [reports[community.id] for community in communities]
+    return [reports.written[community.id] for community in communities]
 
 
 def extractive_reports(
@@ -256,15 +242,14 @@ class _Records:
         return self._members.outlines[community.id].n_chunks / self._most_chunks
 
 
-class _Reports(dict[str, Report]):
+class _Reports:
     """Reports by community, as the model writes them.
-
-    Looking one up waits until it is written, and raises `RequestsWaiting` if it waits in a batch.
 
     Args:
         records: makes the reports.
         contexts: makes what the model reads.
         chat: the model, or None.
+        calls: takes contexts and returns replies; None without a model.
         max_words, known, keep, on_done: see `write_reports`.
     """
 
@@ -274,18 +259,19 @@ class _Reports(dict[str, Report]):
         contexts: ContextBuilder,
         max_words: int,
         chat: ChatModel | None,
+        calls: Background[str, _Reply] | None,
         known: Callable[[str], Report | None] | None,
         keep: Callable[[str, Report], None] | None,
         on_done: Callable[[int], None] | None,
     ) -> None:
-        super().__init__()
-        self.calls: Background[str, _Reply] | None = None
-        """Takes contexts and returns replies; None without a model."""
+        self.written: dict[str, Report] = {}
+        """By community."""
         self.waiting: RequestsWaiting | None = None
         """The first that waits."""
         self.problems: dict[str, str] = {}
         """Why the model's reply is unusable, by community."""
-        self._records, self._contexts, self._max_words, self._chat = records, contexts, max_words, chat
+        self._records, self._contexts, self._max_words = records, contexts, max_words
+        self._chat, self._calls = chat, calls
         self._known, self._keep, self._on_done = known, keep, on_done
         self._asked: dict[int, tuple[Community, ReportContext, str]] = {}
         """What the model is asked about, by number of the call."""
@@ -295,15 +281,15 @@ class _Reports(dict[str, Report]):
 
     def put(self, community: Community, report: Report) -> None:
         """Add a report."""
-        self[community.id] = report
+        self.written[community.id] = report
         if self._on_done is not None:
-            self._on_done(len(self))
+            self._on_done(len(self.written))
 
     def begin(self, community: Community) -> None:
         """Add the report that is stored for the input of a community, an extractive one, or have the model write it."""
         self.receive_finished(_MAX_ASKED)
         try:
-            context = self._contexts.build(community, self)
+            context = self._contexts.build(community, self._report_on)
         except RequestsWaiting as error:
             self._wait(community, error)
             return
@@ -323,9 +309,9 @@ class _Reports(dict[str, Report]):
 
     def _ask(self, community: Community, context: ReportContext, key: str) -> None:
         """Ask the model as soon as a thread is free."""
-        assert self.calls is not None  # noqa: S101  there is a model
+        assert self._calls is not None  # noqa: S101  there is a model
         self._unwritten.add(community.id)
-        self._asked[self.calls.add(context.text)] = community, context, key
+        self._asked[self._calls.add(context.text)] = community, context, key
 
     def receive_finished(self, below: int) -> None:
         """Take the replies that are there, and wait for more until fewer than `below` are missing."""
@@ -334,8 +320,8 @@ class _Reports(dict[str, Report]):
 
     def _receive(self, *, wait: bool) -> bool:
         """Take the next reply; return whether there was one."""
-        assert self.calls is not None and self._chat is not None  # noqa: S101, PT018  there is a model
-        found = self.calls.receive(wait=wait)
+        assert self._calls is not None and self._chat is not None  # noqa: S101, PT018  there is a model
+        found = self._calls.receive(wait=wait)
         if found is None:
             return False
         number, reply = found
@@ -353,12 +339,17 @@ class _Reports(dict[str, Report]):
             self.put(community, report)
         return True
 
-    def __contains__(self, community: object) -> bool:
+    def _report_on(self, community: str) -> Report | None:
+        """Return the report on a community, as soon as the model has written it; None if there is none.
+
+        Raises:
+            RequestsWaiting: if it waits in a batch.
+        """
         while community in self._unwritten:
             self._receive(wait=True)
         if community in self._waiting:
             raise RequestsWaiting
-        return super().__contains__(community)
+        return self.written.get(community)
 
 
 def _ask(models: Models, max_words: int, context: str) -> _Reply:

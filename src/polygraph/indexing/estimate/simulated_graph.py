@@ -167,7 +167,7 @@ def _contexts(
     contexts: dict[str, ReportContext] = {}
     reports: dict[str, Report] = {}
     for community in sorted(divided, key=lambda c: -c.level):
-        context = contexts[community.id] = builder.build(community, reports)
+        context = contexts[community.id] = builder.build(community, reports.get)
         # The length is what matters: it decides how many parts of a larger community fit.
         n_words = round(length.tokens(len(context.text) / 4))
         reports[community.id] = Report(

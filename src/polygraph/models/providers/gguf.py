@@ -17,10 +17,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from polygraph.config.files import cache_folder
 from polygraph.errors import BadInput, MissingExtra, StorageFailed
 from polygraph.execution.cores import n_cores
 from polygraph.models.protocols import ChatReply, ChatRequest
-from polygraph.models.providers.weights import ModelFile, default_cache, find, sha256_of, verify
+from polygraph.models.providers.weights import ModelFile, find, sha256_of, verify
 from polygraph.models.transport import TransportError
 
 DEFAULT_OUTPUT_TOKENS = 1024
@@ -140,7 +141,7 @@ def _blocks(parts: Sequence[Path]) -> Iterable[bytes]:
                 yield block
 
 
-def locate_gguf(model: str | Path, *, cache: Path | None = None) -> Path:
+def locate_gguf(model: str | Path) -> Path:
     """Find the file of a model by name or path.
 
     Searched in order: the path, the installed wheels (joined in the cache folder), the hub's local cache.
@@ -159,8 +160,7 @@ def locate_gguf(model: str | Path, *, cache: Path | None = None) -> Path:
                 f"{', '.join(GGUF_MODELS)}"
             )
         return path
-    folder = cache or default_cache()
-    target = folder / "models" / known.whole.path
+    target = cache_folder() / "models" / known.whole.path
     parts = [find(part) for part in known.parts]
     if target.is_file():
         found = target
@@ -173,7 +173,7 @@ def locate_gguf(model: str | Path, *, cache: Path | None = None) -> Path:
         if held is None:
             raise MissingExtra(known.whole.model, known.whole.extra)
         found = held
-    verify(found, known.whole.sha256, cache=folder)
+    verify(found, known.whole.sha256)
     return found
 
 
@@ -220,9 +220,7 @@ class GgufChat:
     Args:
         model: name in `GGUF_MODELS`, or path of a ``.gguf`` file.
         adapter: LoRA matrices in GGUF, or the folder of a training; None for the plain model.
-        threads: None for one per core; on a busy machine fewer are faster.
         context_tokens: maximum tokens of prompt and reply together.
-        cache: folder for the joined file.
 
     Raises:
         MissingExtra: if xllamacpp or the model's wheels are not installed.
@@ -231,24 +229,15 @@ class GgufChat:
 
     local = True
 
-    def __init__(
-        self,
-        model: str | Path,
-        *,
-        adapter: Path | None = None,
-        threads: int | None = None,
-        context_tokens: int = 8192,
-        cache: Path | None = None,
-    ) -> None:
+    def __init__(self, model: str | Path, *, adapter: Path | None = None, context_tokens: int = 8192) -> None:
         try:
             import xllamacpp  # noqa: F401  to report early that it is missing
         except ImportError as error:
             raise MissingExtra("a local GGUF model", "gguf") from error
-        self._path = locate_gguf(model, cache=cache)
+        self._path = locate_gguf(model)
         self._adapter = None if adapter is None else locate_adapter(adapter)
         plain = f"gguf:{model if str(model) in GGUF_MODELS else self._path.stem}"
         self._name = plain if self._adapter is None else f"{plain}+{sha256_of(self._adapter)[:16]}"
-        self._threads = threads or n_cores()
         self._context_tokens = context_tokens
         self._lock = threading.Lock()
         self._server: Any = None
@@ -304,8 +293,7 @@ class GgufChat:
         settings.n_ctx = self._context_tokens
         settings.n_parallel = 1
         settings.n_batch = _BATCH_TOKENS
-        settings.cpuparams.n_threads = self._threads
-        settings.cpuparams_batch.n_threads = self._threads
+        settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = n_cores()
         settings.verbosity = -1
         settings.warmup = False
         # The engine also listens on a local port: nobody else knows this key.

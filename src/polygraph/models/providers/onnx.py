@@ -147,9 +147,7 @@ class OnnxEmbedder:
     Xiao et al. 2023, arXiv:2309.07597. Its cosines are high: about 0.45 for unrelated texts.
 
     Args:
-        folder: of its files, if not the installed wheel.
         threads: texts that run concurrently; None for one per core.
-        cache: folder in which checked files are recorded.
 
     Raises:
         MissingExtra: if its files or onnxruntime are not installed.
@@ -161,11 +159,9 @@ class OnnxEmbedder:
     dimension = 384
     max_tokens = 512
 
-    def __init__(
-        self, *, folder: Path | None = None, threads: int | None = None, cache: Path | None = None
-    ) -> None:
-        model = locate(BGE, folder=folder, cache=cache)
-        tokenizer = locate(BGE_TOKENIZER, folder=folder, cache=cache)
+    def __init__(self, *, threads: int | None = None) -> None:
+        model = locate(BGE)
+        tokenizer = locate(BGE_TOKENIZER)
         self._model = _OnnxModel(model, tokenizer, threads, BGE.model)
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
@@ -206,9 +202,7 @@ class OnnxReranker:
     Pairs are truncated to 320 tokens, the longer text first, which costs little quality and halves the time.
 
     Args:
-        folder: of its files, if not the installed wheel.
         threads: pairs that run concurrently; None for one per core.
-        cache: folder in which checked files are recorded.
 
     Raises:
         MissingExtra: if its files or onnxruntime are not installed.
@@ -219,11 +213,9 @@ class OnnxReranker:
     name = "ms-marco-MiniLM-L-12-v2-int8"
     max_tokens = 320
 
-    def __init__(
-        self, *, folder: Path | None = None, threads: int | None = None, cache: Path | None = None
-    ) -> None:
-        model = locate(MINILM, folder=folder, cache=cache)
-        tokenizer = locate(MINILM_TOKENIZER, folder=folder, cache=cache)
+    def __init__(self, *, threads: int | None = None) -> None:
+        model = locate(MINILM)
+        tokenizer = locate(MINILM_TOKENIZER)
         self._model = _OnnxModel(model, tokenizer, threads, MINILM.model, max_pair_tokens=self.max_tokens)
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import pybase64
@@ -33,8 +33,6 @@ from polygraph.models.providers.reply_times import ReplyTimes
 from polygraph.models.transport import TransportError
 from polygraph.models.unit_rows import unit_rows
 from polygraph.text.tokens import count_many, truncate
-
-Structured: TypeAlias = Literal["auto", "json_schema", "json_object", "plain"]
 
 _CHAT = "/chat/completions"
 BATCH_TEXTS = 128
@@ -113,7 +111,6 @@ class OpenAIChat:
         timeout_s: longest time without data. Replies are streamed unless the endpoint is quick (see `ReplyTimes`), so
             a slow model that keeps writing is not cut off.
         deadline_s: longest time of one attempt, however steadily its data arrives.
-        structured: how to ask for JSON; `auto` tries what the endpoint supports.
 
     Raises:
         BadInput: if the base URL or the timeout is not valid.
@@ -127,10 +124,9 @@ class OpenAIChat:
         api_key: str | None = None,
         timeout_s: float = 120.0,
         deadline_s: float = DEADLINE_S,
-        structured: Structured = "auto",
     ) -> None:
         self._endpoint = Endpoint(model, base_url, api_key, timeout_s, deadline_s)
-        self._form = _Form("json_schema" if structured == "auto" else structured)
+        self._form = _Form("json_schema")
         self._proven: _Form | None = None
         self._times = ReplyTimes(timeout_s)
 

@@ -4,6 +4,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -121,12 +122,10 @@ def stream_pieces(text: str) -> list[str]:
     return re.findall(r"\s*\S+|\s+$", text)
 
 
-def first_sentences(request: ChatRequest, n: int = 2) -> str:
-    """Return the first sentences of the last turn."""
+def first_sentences(request: ChatRequest) -> str:
+    """Return the first two sentences of the last turn."""
     last = request.messages[-1].content if request.messages else ""
-    found = [
-        match.group().strip() for match, _ in zip(_SENTENCE.finditer(last[:20_000]), range(n), strict=False)
-    ]
+    found = [match.group().strip() for match in islice(_SENTENCE.finditer(last[:20_000]), 2)]
     return " ".join(found) or last[:200].strip() or "Nothing was asked."
 
 

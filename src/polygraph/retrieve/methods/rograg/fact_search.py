@@ -168,7 +168,7 @@ class _FactScorer:
         """Rank triples, given by row, by similarity."""
         some, whole = self._nearest(rows)
         by_predicate = self.index.predicate_similarities(self.predicate_vector, some)
-        ends = self.index.triple_ends(some.tolist())
+        ends = self.index.arrays.triple_ends(some)
         found = []
         for (n, source, target), of_all, of_predicate in zip(ends, whole.tolist(), by_predicate, strict=True):
             score, compared = of_predicate, "predicate"
@@ -220,7 +220,7 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScor
     # On paths of two hops, every triple has a known end, which stands first.
     known = {*subjects, *objects}
     hops = {hop if hop[0] in known else hop[::-1] for path in routes for hop in pairwise(path)}
-    facts = scorer.score(index.triple_rows_between(sorted(hops)), "on a path")
+    facts = scorer.score(index.arrays.triples_between(sorted(hops)), "on a path")
     by_hop: dict[frozenset[int], list[_ScoredTriple]] = {}
     for fact in facts:
         by_hop.setdefault(frozenset((fact.source, fact.target)), []).append(fact)
@@ -245,7 +245,9 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScor
 def _stated_of(known: Sequence[int], scorer: _FactScorer) -> list[_ScoredTriple]:
     """Rank the triples of some entities."""
     names = scorer.index.names_by_row(known)
-    return scorer.score(scorer.index.triple_rows_at(known), f"stated of {', '.join(names[n] for n in known)}")
+    return scorer.score(
+        scorer.index.arrays.triples_at(known), f"stated of {', '.join(names[n] for n in known)}"
+    )
 
 
 def _near_question(scorer: _FactScorer) -> list[_ScoredTriple]:

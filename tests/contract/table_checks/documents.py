@@ -5,8 +5,8 @@ from dataclasses import replace
 from polygraph.ids import chunk_id
 from polygraph.records import Document, Span, Window
 from polygraph.store.protocol import Store
-from polygraph.testing.store_records import TEXT, TRICKY, chunk, extraction, put_document
-from polygraph.testing.table_checks.expect import MANY, expect
+from tests.contract.table_checks.expect import MANY, expect
+from tests.store_records import TEXT, TRICKY, chunk, extraction, put_document
 
 
 def check_documents(store: Store) -> None:

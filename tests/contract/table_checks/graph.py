@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from polygraph.arrays import text_hash
 from polygraph.store.protocol import EntityOverview, GraphStore, Store
-from polygraph.testing.store_records import ENTITIES, MERGES, NAME_PAIRS, RELATIONS, TRIPLES, entity
-from polygraph.testing.table_checks.expect import MANY, expect
+from tests.contract.table_checks.expect import MANY, expect
+from tests.store_records import ENTITIES, MERGES, NAME_PAIRS, RELATIONS, TRIPLES, entity
 
 
 def check_graph(store: Store) -> None:

@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 from polygraph.store.database import SqliteStore
 from polygraph.store.portable import PORTABLE_TABLES
 from polygraph.store.protocol import Store, WrittenSummary
-from polygraph.testing.store_records import (
+from tests.contract.table_checks.expect import expect
+from tests.store_records import (
     COMMUNITIES,
     ENTITIES,
     MANIFEST,
@@ -20,7 +21,6 @@ from polygraph.testing.store_records import (
     put_document,
     report,
 )
-from polygraph.testing.table_checks.expect import expect
 
 
 def check_moving(store: Store) -> None:

@@ -3,22 +3,22 @@
 from collections.abc import Callable
 
 from polygraph.store.protocol import Store
-from polygraph.testing.table_checks.documents import (
+from tests.contract.table_checks.documents import (
     check_chunks,
     check_documents,
     check_removal,
     check_shared_text,
 )
-from polygraph.testing.table_checks.extractions import (
+from tests.contract.table_checks.extractions import (
     check_changed_documents,
     check_decisions,
     check_extractions,
     check_lost_relations,
 )
-from polygraph.testing.table_checks.graph import check_graph, check_large_graph
-from polygraph.testing.table_checks.layers import check_metadata, check_vectors
-from polygraph.testing.table_checks.moving import check_moving
-from polygraph.testing.table_checks.reports import check_reports
+from tests.contract.table_checks.graph import check_graph, check_large_graph
+from tests.contract.table_checks.layers import check_metadata, check_vectors
+from tests.contract.table_checks.moving import check_moving
+from tests.contract.table_checks.reports import check_reports
 
 __all__ = ["TABLE_CHECKS"]
 

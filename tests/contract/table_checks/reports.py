@@ -3,8 +3,8 @@
 from polygraph.records import CountedCommunity
 from polygraph.store.protocol import Store
 from polygraph.store.serialization import report_to_json
-from polygraph.testing.store_records import COMMUNITIES, report
-from polygraph.testing.table_checks.expect import expect
+from tests.contract.table_checks.expect import expect
+from tests.store_records import COMMUNITIES, report
 
 
 def check_reports(store: Store) -> None:

@@ -15,7 +15,7 @@ from polygraph.models.call_store import (
     open_call_store,
 )
 from polygraph.models.protocols import ChatReply, Likelihood
-from polygraph.testing.table_checks.expect import expect
+from tests.contract.table_checks.expect import expect
 
 OpenCalls: TypeAlias = Callable[[], CallStore]
 """Opens the tables of calls of one place, each time with a connection of its own."""
@@ -98,11 +98,11 @@ def _check_usage(one: CallStore, two: CallStore) -> None:
         [
             LedgerRow(
                 stage="answer", method="Walk", ok=0, failed=0, repaired=1, cached=0, cost=0.5, unreported=0,
-                **usage,  # type: ignore[arg-type]
+                **usage,
             ),
             LedgerRow(
                 stage="answer", method="walk", ok=0, failed=1, repaired=0, cached=5, cost=None, unreported=1,
-                **usage,  # type: ignore[arg-type]
+                **usage,
             ),
         ],
         "the ledger is summed by stage, method and model, compared by code points",

@@ -8,8 +8,8 @@ from polygraph.store.layer_folders import folder_of
 from polygraph.store.matrix_rows import one_by_one, write_matrix
 from polygraph.store.protocol import Store
 from polygraph.store.vectors import VectorIndex
-from polygraph.testing.store_records import ENTITIES, MANIFEST, MERGES, RELATIONS, TRICKY, TRIPLES, report
-from polygraph.testing.table_checks.expect import expect
+from tests.contract.table_checks.expect import expect
+from tests.store_records import ENTITIES, MANIFEST, MERGES, RELATIONS, TRICKY, TRIPLES, report
 
 
 def check_metadata(store: Store) -> None:

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from polygraph.records import Document, Extraction, WindowState
 from polygraph.store.protocol import LostRelation, Store
-from polygraph.testing.store_records import (
+from tests.contract.table_checks.expect import expect
+from tests.store_records import (
     ENTITIES,
     MERGES,
     RELATIONS,
@@ -14,7 +15,6 @@ from polygraph.testing.store_records import (
     extraction,
     put_document,
 )
-from polygraph.testing.table_checks.expect import expect
 
 
 def check_extractions(store: Store) -> None:

@@ -5,10 +5,15 @@ from dataclasses import replace
 import pytest
 
 from polygraph.records import Evidence, Span
+from polygraph.retrieve import relevance
+from polygraph.retrieve.methods import lightrag
 from polygraph.retrieve.methods.lexical import BM25
+from polygraph.retrieve.methods.rograg import dual, rograg
 from polygraph.store.snapshot import Snapshot
+from polygraph.tasks.questions.keywords import Keywords, question_keywords
 from polygraph.testing import hashed_models
 from polygraph.testing.check_retrieval import faults_of_answer
+from polygraph.text.words import phrases
 from polygraph.workspace.index import Index
 
 TEXTS = {
@@ -80,3 +85,20 @@ def within():
         return scoped
 
     return restrict
+
+
+@pytest.fixture
+def listed_keywords(monkeypatch):
+    """Without a chat model, keywords as a good one lists them: names are details, and other phrases are themes."""
+
+    def listed(question, models, *, method):
+        if models.chat is not None:
+            return question_keywords(question, models, method=method)
+        found = phrases(question)
+        return Keywords(
+            high=tuple(text for text, is_name in found if not is_name),
+            low=tuple(text for text, is_name in found if is_name),
+        )
+
+    for module in (lightrag, dual, rograg, relevance):
+        monkeypatch.setattr(module, "question_keywords", listed)

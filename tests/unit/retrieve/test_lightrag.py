@@ -18,6 +18,8 @@ from polygraph.retrieve.methods.lightrag import LightRAG
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.testing import WordEmbedder, scripted_chat
 
+pytestmark = pytest.mark.usefixtures("listed_keywords")
+
 TEXTS = {
     "d1": "Ada funds Bela.",
     "d2": "Bela repairs Cyra.",

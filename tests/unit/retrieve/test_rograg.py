@@ -15,6 +15,8 @@ from polygraph.tasks.questions.intent import INTENTS, classify_intent, parse_int
 from polygraph.tasks.questions.keywords import Keywords
 from polygraph.testing import WordEmbedder, scripted_chat
 
+pytestmark = pytest.mark.usefixtures("listed_keywords")
+
 TEXTS = {
     "d1": "Ada funds Bela.",
     "d2": "Bela repairs Cyra.",

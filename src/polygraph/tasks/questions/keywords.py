@@ -2,7 +2,7 @@
 
 Methods whose papers mean the same thing share a task, so that comparing them makes one call. Asks for lists of texts
 as JSON; a reply without any of the lists raises `UnusableReply` after the repair round. Without a model, the lists are
-phrases of the question.
+phrases of the question, or the question.
 """
 
 from collections.abc import Sequence
@@ -44,14 +44,16 @@ class QuestionEntities:
 def question_keywords(question: str, models: Models, *, method: str) -> Keywords:
     """List the themes and details of a question: one call with a model.
 
-    Without a model: phrases that look like names are details, and the other phrases are themes. If the only names are
-    numbers such as years, the other phrases are details too, before the numbers.
+    Without a model: the question itself is the theme, since the words that are left without its names (``film``,
+    ``director``) fit half of a graph. Phrases that look like names are details; if these are only numbers such as
+    years, the other phrases are details too, before the numbers.
     """
     if models.chat is None:
         named, generic = _split(question)
         # The vector of a number is near those of other numbers, not of anything that the question is about.
         numbers_only = named and all(name.isdigit() for name in named)
-        return Keywords(high=generic, low=(*generic, *named)[:_MAX_ITEMS] if numbers_only else named)
+        low = (*generic, *named)[:_MAX_ITEMS] if numbers_only else named
+        return Keywords(high=(question,), low=low)
     high, low = _ask("keywords", ("themes", "details"), question, models, models.chat, method)
     return Keywords(high=high, low=low)
 

@@ -33,6 +33,7 @@ from polygraph.tasks.answers.table_answer.words import (
     NEGATIONS,
     OPERATORS,
     PERSONS,
+    PLAIN_ADJECTIVES,
     SYNONYMS,
     UNIT_NAMES,
     VERBS,
@@ -221,7 +222,8 @@ def _find_operators(reading: Reading) -> None:
                 reading.adjectives.append((first, word))
             reading.take(first, last)
     for n, token in enumerate(reading.tokens):
-        if reading.free[n] and token.text in ADJECTIVES:
+        is_asked = token.text not in PLAIN_ADJECTIVES or (n > 0 and reading.tokens[n - 1].text == "how")
+        if reading.free[n] and token.text in ADJECTIVES and is_asked:
             reading.adjectives.append((n, token.text))
             reading.free[n] = False
     reading.operators.sort()

@@ -82,6 +82,13 @@ MORE = word_set(
 )
 """Comparatives, beside `LESS`."""
 
+PLAIN_ADJECTIVES = frozenset(
+    word
+    for word in ADJECTIVES.keys() - LESS - MORE
+    if not word.endswith("est") and word not in ("weigh", "weighs", "cost", "costs")
+)
+"""Adjectives that compare nothing: a table can say how old something is, but not whether it is old."""
+
 LIGHT = word_set("""
     a about all an and are as at be been being belong belongs by can contain contains did do does exactly
     exist exists find for from get give gives given had has have having hold holds how i in into is it its list listed

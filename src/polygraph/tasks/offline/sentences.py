@@ -52,14 +52,14 @@ _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
 _VERSION = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)+(?![\w-]|\.\w)")
 _ANSWER = re.compile(r"(?:yes|no|never|always|none|nothing|not yet|ja|nein|nie)[.!]", re.IGNORECASE)
-_SIGNATURE = re.compile(
+CAPITALISED = re.compile(
     r"[^\W\d_a-z][\w'’.-]*(?: (?:(?:of|and|for|the|de|van|von|&) )*[^\W\d_a-z][\w'’.-]*){1,4}"
 )
 """Two to five capitalised words, as of a name, an office or a firm."""
 _CODE = re.compile(r"\d.*[^\W\d]|[^\W\d].*\d")
 """A letter and a digit."""
 _HAS_WORD = re.compile(r"[^\W_]")
-_HEAD = 300
+HEAD = 300
 """Characters of a document that can say what all of it is about."""
 _MAX_NAMES = 100
 """Names of a question that are looked for: a mail that is pasted as a question has hundreds."""
@@ -277,7 +277,7 @@ def _is_signed(name: str, below: str) -> bool:
     >>> _is_signed("Hanna Brandt", "Project Manager"), _is_signed("Annual Report", "We sold more.")
     (True, False)
     """
-    return _SIGNATURE.fullmatch(name) is not None and _SIGNATURE.fullmatch(below) is not None
+    return CAPITALISED.fullmatch(name) is not None and CAPITALISED.fullmatch(below) is not None
 
 
 def names_in(question: str, text: str) -> list[str]:
@@ -312,7 +312,7 @@ def below_names(
     They stand in the heading of its section; a code also in the first lines of its document ("Incident: INC-7"). Other
     words that stand there do not count: they would weigh in every sentence below.
     """
-    heads = {p.chunk.document: p.chunk.text[:_HEAD] for p in passages if p.chunk.start < _HEAD}
+    heads = {p.chunk.document: p.chunk.text[:HEAD] for p in passages if p.chunk.start < HEAD}
     found = []
     for c in candidates:
         names = names_in(question, c.section) if c.section else []

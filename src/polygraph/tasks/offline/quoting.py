@@ -38,7 +38,7 @@ _MAX_CORRECTION = 3
 """Sentences behind a denial within which what is true is looked for."""
 _ASKED_SHARE = 0.6
 """A sentence with this share of the question's words says what is asked about."""
-_HEADING_SHARE = 0.75
+_HEADING_SHARE = 0.66
 """A heading with this share of the question, together with the title, says what the list below it is for."""
 _SAME_QUESTION = 0.75
 """A heading is what is asked if both share this much of the words of either."""

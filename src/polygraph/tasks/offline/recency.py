@@ -92,7 +92,7 @@ def newest_first(
     until = max((date.last for date in dates(question)), default=None)
     order = sorted(scores, key=lambda i: (-scores[i], i))
     dated = [i for i in order if candidates[i].date is not None]
-    common = {i: _without_values(candidates[i].quoted.text, wanted) for i in dated}
+    common = {i: _without_values(_headed(candidates[i]), wanted) for i in dated}
     names = {i: _names_above(candidates[i], question) for i in dated}
     changed, behind = dict(scores), dict[int, tuple[int, ...]]()
     left = dict.fromkeys(dated)
@@ -128,8 +128,13 @@ def differ_in_values(question: str, x: Candidate, y: Candidate) -> bool:
     return (
         set(_NUMBER.findall(text_x)) != set(_NUMBER.findall(text_y))
         and not (names_x < names_y or names_y < names_x)
-        and _say_the_same(x, y, _without_values(text_x, wanted), _without_values(text_y, wanted), wanted)
+        and _say_the_same(x, y, *(_without_values(_headed(each), wanted) for each in (x, y)), wanted)
     )
+
+
+def _headed(candidate: Candidate) -> str:
+    """Return a sentence with what its paragraph is headed by: "Next meeting. 4 May, 6 p.m." says what is on 4 May."""
+    return f"{candidate.heading} {candidate.quoted.text}".lstrip()
 
 
 def _names_above(candidate: Candidate, question: str) -> frozenset[str]:

@@ -56,6 +56,10 @@ CAPITALISED = re.compile(
     r"[^\W\d_a-z][\w'’.-]*(?: (?:(?:of|and|for|the|de|van|von|&) )*[^\W\d_a-z][\w'’.-]*){1,4}"
 )
 """Two to five capitalised words, as of a name, an office or a firm."""
+_OFFICE = re.compile(
+    r"[^\W\d_a-z][\w'’-]*(?: [\w'’-]+)? (?:of|for|to) (?:the |our )?[\w'’-]+(?: (?:and )?[\w'’-]+)?"
+)
+"""An office in lower case, as below a name: *Chair of governors*, *Clerk to the parish council*."""
 _CODE = re.compile(r"\d.*[^\W\d]|[^\W\d].*\d")
 """A letter and a digit."""
 _HAS_WORD = re.compile(r"[^\W_]")
@@ -276,8 +280,12 @@ def _is_signed(name: str, below: str) -> bool:
 
     >>> _is_signed("Hanna Brandt", "Project Manager"), _is_signed("Annual Report", "We sold more.")
     (True, False)
+    >>> _is_signed("Hanna Brandt", "Head of sales")
+    True
     """
-    return CAPITALISED.fullmatch(name) is not None and CAPITALISED.fullmatch(below) is not None
+    return CAPITALISED.fullmatch(name) is not None and any(
+        office.fullmatch(below) for office in (CAPITALISED, _OFFICE)
+    )
 
 
 def names_in(question: str, text: str) -> list[str]:

@@ -471,6 +471,12 @@ def test_who_asks_for_several_things_gets_the_whole_list():
     assert [s.text for s in found] == ["Not sold here: - wicks of cotton - blue glass"]
 
 
+def test_a_heading_may_lack_a_word_that_says_for_whom_a_list_is():
+    text = STEPS.replace("Stores", "Goods for sale").replace("Not sold here:", "Ask Tom.")
+    found = chosen("Which goods are there for sale to visitors?", text, reranker=Judge("nothing"))
+    assert found.sentences[0].text == "- wicks of cotton - blue glass"
+
+
 def test_points_that_are_statements_are_not_quoted_together():
     points = [
         f"- Mara Quill and {n} others moved that the lamp of the pier be lit, {'and so on ' * 12}"

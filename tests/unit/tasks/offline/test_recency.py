@@ -161,6 +161,18 @@ def test_what_is_asked_of_two_versions_is_quoted_of_both(date):
     assert [s.text for s in only.sentences] == [text.format(8)]
 
 
+def test_what_heads_a_paragraph_says_what_its_values_are_of():
+    minutes = [
+        passage(
+            n,
+            f"1. **Oars.** All are here.\n2. **Next regatta.** {day} May, in the harbour.",
+            title=f"Minutes of {n} March 2025",
+        )
+        for n, day in ((3, 16), (8, 23))
+    ]
+    assert "23 May" in answered("When is the next regatta?", *minutes).sentences[0].text
+
+
 RULES = "Sails are dried in the loft for two days."
 MOVED = passage(1, f"# Sails\n\nStatus: accepted\n\n{RULES.replace('loft', 'shed')}", title="Note 8")
 

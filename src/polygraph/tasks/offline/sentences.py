@@ -50,6 +50,8 @@ MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
 """Beginning of a line of the head of a mail, which states nothing."""
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
+_FIELD = re.compile(r"[^\W\d_a-z][\w -]{0,30}: (?!.*[.!?…][\"'”’»)\]*_]*$)")
+"""A name in front of a value; who speaks stands in front of a statement or a question."""
 _VERSION = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)+(?![\w-]|\.\w)")
 _ANSWER = re.compile(r"(?:yes|no|never|always|none|nothing|not yet|ja|nein|nie)[.!]", re.IGNORECASE)
 CAPITALISED = re.compile(
@@ -232,11 +234,15 @@ def _belongs_to(sentence: _Sentence, before: _Sentence, gap: int) -> bool:
 
 
 def _with_sentence_before(text: str, before: str, title: str) -> str:
-    """Put the sentence before a sentence in front of it, unless it is the title, was cut, or `text` is a row."""
+    """Put the sentence before a sentence in front of it, unless it is the title or was cut.
+
+    A row of a table and a field behind another one (`Status: accepted`, `Date: 2024-05-02`) stand alone.
+    """
     is_alone = (
         title.casefold().startswith(before.casefold())
         or len(before) >= MAX_CHARACTERS
         or ROW.match(text) is not None
+        or all(map(_FIELD.match, (before, text)))
     )
     return text if is_alone else f"{before} {text}"
 

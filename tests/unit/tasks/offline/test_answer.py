@@ -371,6 +371,18 @@ def test_a_row_is_judged_without_the_one_before_it():
     assert "ana" not in found[row].terms
 
 
+@pytest.mark.parametrize(
+    ("lines", "context"),
+    [
+        ("Absent: Tobias Wren\nKeeper of keys: Ida Marsh", "Keeper of keys: Ida Marsh"),
+        ("Ida: Who lost it?\nTom: Only the mate did.", "Ida: Who lost it? Tom: Only the mate did."),
+    ],
+)
+def test_a_field_is_judged_without_the_one_before_it_and_a_turn_is_not(lines, context):
+    *_, last = candidate_sentences(passages(lines))
+    assert last.context == f"Paper 1. {context}"
+
+
 def test_a_sentence_without_a_word_of_the_question_is_quoted_with_the_one_before_it():
     text = "The fog horn may be blown until nine. Nobody on shore minds."
     found = chosen("When may the fog horn be blown?", text, LIGHT, reranker=Judge("minds"))

@@ -22,7 +22,7 @@ from polygraph.models.protocols import Reranker
 from polygraph.tasks.offline.asked_kind import asked_kind, holds_quantity, kind_gain
 from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
 from polygraph.tasks.offline.contact_details import asked_contact_detail
-from polygraph.tasks.offline.missing_names import missing_names
+from polygraph.tasks.offline.missing_names import missing_names, rows_of_others
 from polygraph.tasks.offline.question_lists import entry_in_other_words
 from polygraph.tasks.offline.quoting import (
     asks_for_reason,
@@ -195,7 +195,8 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
     told = stated if asks_for_task(question) else steps
     clear = [each or is_headed for each, is_headed in zip(told, headed, strict=True)]
     similar = _similar(question, candidates, weights, models)
-    found = _rate(question, candidates, similar, stated, clear, models)
+    of_others = rows_of_others(question, candidates)
+    found = _rate(question, candidates, similar, stated, clear, of_others, models)
     if found.is_refused and contact is None:
         rivals = [candidates[i] for i in found.logits]
         if entry := entry_in_other_words(question, sentences, rivals, models.embedder):
@@ -260,6 +261,7 @@ def _rate(
     similar: NDArray[np.float64],
     stated: Sequence[bool],
     clear: Sequence[bool],
+    of_others: Sequence[bool],
     models: Models,
 ) -> _Ratings:
     """Rate candidates: by rule, and the best of them by the cross-encoder if there is one.
@@ -270,6 +272,7 @@ def _rate(
         similar: their similarity with the question.
         stated: whether each states by rule what is asked: who holds an office, a detail of contact, or a step.
         clear: whether each answers whatever the cross-encoder says, and gets at least the logit below which is refused.
+        of_others: whether each does not answer alone whatever it says, and gets a lower one. A sentence may lead to it.
         models: with the reranker.
     """
     gains = [kind_gain(question, c.quoted.text) for c in candidates]
@@ -284,6 +287,7 @@ def _rate(
     read = _read(question, models, models.reranker, [candidates[i].context for i in kept])
     logits = {i: each + holders[i] for i, each in zip(kept, read, strict=True)}
     logits |= {i: max(logits[i], REFUSE_BELOW) for i in kept if clear[i]}
+    logits |= {i: min(logits[i], REFUSE_BELOW - _LOGIT_MARGIN) for i in kept if of_others[i]}
     scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in logits.items()}
     return _Ratings(scores, likely, logits, max(logits.values()), _LOGIT_MARGIN)
 

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from polygraph.tasks.offline.sentences import Passage
+from polygraph.tasks.offline.sentences import ROW, Candidate, Passage
 from polygraph.text.language import detect_question_language
 from polygraph.text.quantities import is_time
 from polygraph.text.words import STOP_WORDS, question_names, stem, words
@@ -37,16 +37,8 @@ def missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
 
     Of a long name, such as that of a war or a treaty, half of the words are enough: documents say the rest otherwise.
     """
+    asked = _asked_names(question)
     numbered = [*_missing_numbered(question, passages), *_missing_versions(question, passages)]
-    # A year may be meant, and not be written out in the text; nor is Sunday in "open daily", or March in "2024-03-05".
-    asked = [
-        name
-        for name in question_names(question)
-        if not is_time(name) and name.casefold() not in _COMMON_CAPITALS
-    ]
-    if detect_question_language(question) == "de":
-        # Every noun has a capital; a code or an abbreviation is a name all the same.
-        asked = [name for name in asked if not name.isalpha() or name[1:] != name[1:].lower()]
     if not asked:
         return numbered
     held = {stem(w) for p in passages for w in _plain_words(f"{p.title} {p.chunk.text}")}
@@ -61,6 +53,36 @@ def missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
         if len(parts) > 2 and 2 * sum(map(is_missing, parts)) <= len(parts):
             missing = [name for name in missing if name not in parts]
     return [*missing, *numbered]
+
+
+def rows_of_others(question: str, candidates: Sequence[Candidate]) -> list[bool]:
+    """Return whether each candidate is a row of a table that has no name of the question, nor has what stands above it.
+
+    Beside the fees of other plans, that of a *Lighthouse* plan is not stated, whatever else the documents call so.
+    """
+    parts = [stem(w) for name in _asked_names(question) for w in _plain_words(name) if w not in STOP_WORDS]
+
+    def is_of_another(candidate: Candidate) -> bool:
+        if not parts or not ROW.match(candidate.quoted.text):
+            return False
+        held = {stem(w) for w in _plain_words(f"{candidate.context} {candidate.title}")}
+        return not any(_occurs(part, held) for part in parts)
+
+    return [is_of_another(candidate) for candidate in candidates]
+
+
+def _asked_names(question: str) -> list[str]:
+    """Return the names in a question that documents about them have to write out."""
+    # A year may be meant, and not be written out in the text; nor is Sunday in "open daily", or March in "2024-03-05".
+    names = [
+        name
+        for name in question_names(question)
+        if not is_time(name) and name.casefold() not in _COMMON_CAPITALS
+    ]
+    if detect_question_language(question) == "de":
+        # Every noun has a capital; a code or an abbreviation is a name all the same.
+        return [name for name in names if not name.isalpha() or name[1:] != name[1:].lower()]
+    return names
 
 
 def _missing_numbered(question: str, passages: Sequence[Passage]) -> list[str]:

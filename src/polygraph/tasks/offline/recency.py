@@ -128,7 +128,9 @@ def differ_in_values(question: str, x: Candidate, y: Candidate) -> bool:
     return (
         set(_NUMBER.findall(text_x)) != set(_NUMBER.findall(text_y))
         and not (names_x < names_y or names_y < names_x)
-        and _say_the_same(x, y, *(_without_values(_headed(each), wanted) for each in (x, y)), wanted)
+        and _say_the_same(
+            x, y, _without_values(_headed(x), wanted), _without_values(_headed(y), wanted), wanted
+        )
     )
 
 

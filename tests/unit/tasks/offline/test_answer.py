@@ -194,6 +194,20 @@ def test_a_version_that_passages_do_not_have_is_missing(version, is_missing):
     assert bool(found.refused_because) == is_missing
 
 
+def test_a_row_without_a_name_of_the_question_is_about_something_else():
+    rows = "Boat: Ida; Crew: 4; Built: 1901.\nBoat: Rowan; Crew: 6; Built: 1911."
+    other = "A guest came as a Heron to the ball."
+    liked = Judge("Crew")
+    assert (
+        chosen("What crew does the Rowan have?", rows, reranker=liked)
+        .sentences[0]
+        .text.startswith("Boat: Rowan")
+    )
+    assert chosen("What crew does the Heron have?", rows, other, reranker=liked).refused_because
+    # What stands above a table need not stand in its rows.
+    assert chosen("What crew does the Paper Club have at 1911?", rows, "A Club.", reranker=liked).sentences
+
+
 def test_a_date_in_numbers_is_no_version():
     text = "The lamp was lit on 3 May 2019 by the keeper."
     assert chosen("Who lit the lamp on 3.5.2019?", text, reranker=Judge("keeper")).sentences

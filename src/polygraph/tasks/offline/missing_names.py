@@ -38,7 +38,8 @@ def missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
     Of a long name, such as that of a war or a treaty, half of the words are enough: documents say the rest otherwise.
     """
     asked = _asked_names(question)
-    numbered = [*_missing_numbered(question, passages), *_missing_versions(question, passages)]
+    texts = [f"{p.title}\n{p.chunk.metadata.get('section', '')}\n{p.chunk.text}" for p in passages]
+    numbered = [*_missing_numbered(question, texts), *_missing_versions(question, texts)]
     if not asked:
         return numbered
     held = {stem(w) for p in passages for w in _plain_words(f"{p.title} {p.chunk.text}")}
@@ -65,7 +66,7 @@ def rows_of_others(question: str, candidates: Sequence[Candidate]) -> list[bool]
     def is_of_another(candidate: Candidate) -> bool:
         if not parts or not ROW.match(candidate.quoted.text):
             return False
-        held = {stem(w) for w in _plain_words(f"{candidate.context} {candidate.title}")}
+        held = {stem(w) for w in _plain_words(candidate.context)}
         return not any(_occurs(part, held) for part in parts)
 
     return [is_of_another(candidate) for candidate in candidates]
@@ -85,12 +86,11 @@ def _asked_names(question: str) -> list[str]:
     return names
 
 
-def _missing_numbered(question: str, passages: Sequence[Passage]) -> list[str]:
-    """Return what the question gives a number that no passage has, although passages number the same thing.
+def _missing_numbered(question: str, texts: Sequence[str]) -> list[str]:
+    """Return what the question gives a number that no text has, although texts number the same thing.
 
-    Where passages write *Year 3* and *Years 4 to 6*, nothing in them is about *Year 7*, however well it fits otherwise.
+    Where texts write *Year 3* and *Years 4 to 6*, nothing in them is about *Year 7*, however well it fits otherwise.
     """
-    texts = [f"{p.title}\n{p.chunk.text}" for p in passages]
     missing = []
     for match in _NUMBERED.finditer(question):
         noun = match[1].casefold()
@@ -107,7 +107,7 @@ def _has_number(text: str, noun: str, number: int) -> bool:
     """Return whether a text has a noun with a number, in a list or a range with it, or beyond a bound that it sets."""
     # A word may stand between: "Room number: 12".
     for match in re.finditer(
-        rf"\b{re.escape(noun)}s?\b(?: [^\W\d_]+)?\W{{0,3}}(?=(\d+))", text, re.IGNORECASE
+        rf"\b{re.escape(noun)}s?\b(?: [^\W\d_]+)?\W{{0,3}}(?=(\d{{1,9}}))", text, re.IGNORECASE
     ):
         window = re.split(r"[;\n]", text[match.end() : match.end() + _WINDOW], maxsplit=1)[0]
         numbers = [int(found) for found in re.findall(r"\d+", window)]
@@ -122,14 +122,14 @@ def _has_number(text: str, noun: str, number: int) -> bool:
     return False
 
 
-def _missing_versions(question: str, passages: Sequence[Passage]) -> list[str]:
-    """Return the versions in a question that no passage has, nor the first two of their numbers alone."""
+def _missing_versions(question: str, texts: Sequence[str]) -> list[str]:
+    """Return the versions in a question that no text has, nor the first two of their numbers alone."""
     missing = []
     for version in _VERSION.findall(question):
         first, second, *rest = map(re.escape, version.split("."))
         after = "".join(rf"\.{number}" for number in rest)
         stands_in = re.compile(rf"(?<![\w.]){first}\.(?:x|{second}(?:\.[x0]|{after})?)(?![\w-]|\.\w)").search
-        if not any(stands_in(f"{p.title}\n{p.chunk.text}") for p in passages):
+        if not any(map(stands_in, texts)):
             missing.append(version)
     return missing
 

@@ -177,6 +177,15 @@ def test_a_number_that_passages_do_not_give_to_what_they_number_is_missing(quest
     assert (f"“{missing}”" in reason) if missing else not reason
 
 
+def test_a_number_may_stand_in_the_heading_that_a_passage_begins_under():
+    (one, other) = passages("Berth 3 is wide.", "The water is deep there.")
+    below = replace(other, chunk=replace(other.chunk, metadata={"section": "Berth 4"}))
+    question = "How deep is Berth 4?"
+    liked = models(Judge("deep"))
+    assert "Berth 4" in answer_with_sentences(question, [one, other], liked).refused_because
+    assert "Berth 4" not in answer_with_sentences(question, [one, below], liked).refused_because
+
+
 @pytest.mark.parametrize(
     ("version", "is_missing"),
     [

@@ -4,8 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-# Lines that start a new block: list items, headings, quoted lines, table rows.
-_MARK = re.compile(r"[ \t]*(?:[-*+•‣◦][ \t]|#{1,6}[ \t]|>|\|)")
+# Date and time before a line of a log or a message of a chat: `[2024-05-02 09:14] `, `2/5/24, 9:14 - `, `[09:14] `.
+_STAMP = re.compile(
+    r"[ \t]*(?:\[?\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:,[ \t]?|[ \t]|T)\d{1,2}:\d\d|\[\d{1,2}:\d\d(?::\d\d)?\])"
+)
+# Lines that start a new block: list items, headings, quoted lines, table rows, messages.
+_MARK = re.compile(rf"[ \t]*(?:[-*+•‣◦][ \t]|#{{1,6}}[ \t]|>|\|)|{_STAMP.pattern}")
 LINE_MARK = re.compile(r"(?:[-*+•‣◦]|#{1,6}|>)\s+")
 """Before the text of a list item, a heading or a quoted line."""
 # `3. `, `Alice: ` or `alice: `: starts a new block only if the previous line is finished, since prose can wrap there.
@@ -17,6 +21,8 @@ _LABEL = re.compile(
 _BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]")
 # It begins with a literal, which is looked for many times faster.
 _BRACKETED = re.compile(r"\((?<!\w\()\w{1,3}\)(?=\s)")
+# Emphasis that ends behind the end mark of a sentence, where the library ends it: "**Closed.** The key is lost."
+_CLOSING = re.compile(r"(?:\*{1,3}|_{1,3})(?=\s|$)")
 _LONE_MARK = re.compile(r"\s*(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
 # The beginning of a row of a table, as loaders write it: `column: value; column: value.`
 _ROW = re.compile(r"[^\s:;][^:;\n]{0,80}: [^\n]{0,400}?; [^\s:;][^:;\n]{0,80}: ")
@@ -87,6 +93,8 @@ _SHORT_LINE = 0.6
 """A line shorter than this share of its paragraph's width was not wrapped."""
 _LONG = 1_000
 """Longer sentences are split again: an unclosed quote or a list mark can absorb the sentences after it."""
+_MESSAGE = 300
+"""Most characters of a message that is one sentence: what somebody says in it is not understood apart."""
 _PIECE = 20_000
 """Characters passed to the library at once: its search for closing quotes is quadratic."""
 
@@ -121,11 +129,21 @@ def asks_in_a_line(text: str, start: int, end: int) -> bool:
     return text[start - 1 : start] in ("", "\n") and text[end : end + 1] in ("", "\n")
 
 
+def is_message(text: str, start: int) -> bool:
+    """Return whether a line of a log or a message of a chat begins at a place of a text, with its date and time.
+
+    >>> is_message("[2024-05-02 09:14] ida: Who has the key?", 0), is_message("At 9:14 it rained.", 0)
+    (True, False)
+    """
+    return _STAMP.match(text, start) is not None
+
+
 def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
     r"""Split a text into sentences.
 
     No sentence crosses the end of a paragraph, heading, list item, table row or speaker's turn; inside them the library
-    `sentencex` decides. A Markdown heading is one sentence, and so is fenced code of up to 1,000 characters. A single
+    `sentencex` decides. A Markdown heading is one sentence, and so are a short message behind its date and time, and
+    fenced code of up to 1,000 characters. A single
     line break in a hard-wrapped paragraph is not a boundary; in a text with one paragraph per line it is (see
     `is_hard_wrapped`). Cost is linear in the length of the text.
 
@@ -165,8 +183,10 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
                     or (language == "de" and _ends_in_german(plain, first, begin + stop))
                 ):
                     continue
-                span = trim_span(text, first, begin + stop)
-                first = begin + stop
+                closing = _CLOSING.match(text, begin + stop, end)
+                last = closing.end() if closing else begin + stop
+                span = trim_span(text, first, last)
+                first = last
                 if span[0] < span[1]:
                     spans.append(span)
     return spans
@@ -226,20 +246,15 @@ def is_table_row(line: str) -> bool:
 
 
 def after_markup(text: str, start: int, end: int) -> int:
-    """Return where a sentence begins behind markup that closes bold text before it, or opens text that goes on.
+    """Return where a sentence begins behind markup that opens bold text and does not close it within the sentence.
 
-    >>> after_markup("**The key.** It was lost.", 10, 25), after_markup("**The key.** It was lost.", 0, 10)
-    (13, 2)
-    >>> after_markup("**The key** was lost.", 0, 21)
-    0
+    >>> after_markup("**The key is lost.", 0, 18), after_markup("**The key** was lost.", 0, 21)
+    (2, 0)
     """
-    if markup := _BOLD_END.match(text, start, end):
-        return markup.end()
     opening = _BOLD_START.match(text, start, end)
     return opening.end() if opening and text.find(opening[0], opening.end(), end) < 0 else start
 
 
-_BOLD_END = re.compile(r"(?:\*{1,3}|_{1,3})\s+")
 _BOLD_START = re.compile(r"(?:\*{2,3}|_{2,3})(?=\w)")
 
 
@@ -261,12 +276,14 @@ def _is_one_sentence(text: str) -> bool:
 
 
 def _whole_block(text: str, start: int, end: int) -> int:
-    """Return the end of a block that is one sentence: a heading, a row of a table or fenced code; 0 for others."""
+    """Return the end of a block that is one sentence: a heading, row, short message or fenced code; 0 for others."""
     if end - start > _LONG:
         return 0
     block = text[start:end].rstrip()
-    is_whole = is_table_row(block) or (
-        FENCE.match(block) if "\n" in block else "#" in block[:4] and atx_heading(block)
+    is_whole = (
+        is_table_row(block)
+        or (len(block) <= _MESSAGE and _STAMP.match(block))
+        or (FENCE.match(block) if "\n" in block else "#" in block[:4] and atx_heading(block))
     )
     return start + len(block) if is_whole else 0
 

@@ -234,6 +234,25 @@ def test_a_chat_of_speakers_in_lower_case_has_a_sentence_for_each_turn() -> None
     assert split("\n".join(turns)) == turns
 
 
+@pytest.mark.parametrize(
+    "stamp", ["[2024-05-02 09:14]", "[09:14:31]", "2/5/24, 9:14 -", "2024-05-02T09:14:31Z"]
+)
+def test_a_short_message_behind_its_date_and_time_is_one_sentence(stamp: str) -> None:
+    messages = [f"{stamp} ida: morning. is it lit?", f"{stamp} tom: since nine. all well"]
+    assert split("\n".join(messages)) == messages
+    long = f"{stamp} ida: {'The lamp was lit at nine. ' * 12}".strip()
+    assert len(split(long)) == 12
+
+
+@pytest.mark.parametrize("mark", ["**", "__", "*"])
+def test_emphasis_that_ends_behind_a_sentence_is_part_of_it(mark: str) -> None:
+    assert split(f"4. {mark}Tides.{mark} There were two. He rowed.") == [
+        f"4. {mark}Tides.{mark}",
+        "There were two.",
+        "He rowed.",
+    ]
+
+
 def test_hard_wrapping_is_judged_by_the_bulk_of_the_text() -> None:
     wrapped = "a line of some seventy characters as they are found in printed books\n" * 50
     assert is_hard_wrapped(wrapped + "x" * 500)

@@ -22,7 +22,7 @@ from polygraph.models.protocols import Reranker
 from polygraph.tasks.offline.asked_kind import asked_kind, holds_quantity, kind_gain
 from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
 from polygraph.tasks.offline.contact_details import asked_contact_detail
-from polygraph.tasks.offline.missing_names import missing_names
+from polygraph.tasks.offline.missing_names import missing_names, rows_of_others
 from polygraph.tasks.offline.question_lists import entry_in_other_words
 from polygraph.tasks.offline.quoting import (
     asks_for_reason,
@@ -39,7 +39,13 @@ from polygraph.tasks.offline.quoting import (
     with_sentence_before,
     with_what_is_asked,
 )
-from polygraph.tasks.offline.recency import Ordered, differ_in_values, newest_first
+from polygraph.tasks.offline.recency import (
+    Ordered,
+    asks_for_earlier,
+    differ_in_values,
+    ended_documents,
+    newest_first,
+)
 from polygraph.tasks.offline.roles import asks_for_present_holder, asks_for_task, role_test
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
@@ -58,7 +64,7 @@ from polygraph.tasks.offline.verdicts import asks_for_verdict, find_verdict
 from polygraph.text.language import LANGUAGE_NAMES, detect_language, detect_question_language
 from polygraph.text.prose import join_list
 from polygraph.text.quantities import dates
-from polygraph.text.words import content_stems, question_names
+from polygraph.text.words import content_stem_set, content_stems, question_names
 
 NO_SENTENCE = "no sentence of the passages found answers the question"
 """The reason of a refusal for which there is no closer one."""
@@ -189,7 +195,8 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
     told = stated if asks_for_task(question) else steps
     clear = [each or is_headed for each, is_headed in zip(told, headed, strict=True)]
     similar = _similar(question, candidates, weights, models)
-    found = _rate(question, candidates, similar, stated, clear, models)
+    of_others = rows_of_others(question, candidates)
+    found = _rate(question, candidates, similar, stated, clear, of_others, models)
     if found.is_refused and contact is None:
         rivals = [candidates[i] for i in found.logits]
         if entry := entry_in_other_words(question, sentences, rivals, models.embedder):
@@ -200,7 +207,15 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
             return ExtractiveAnswer(sentences=tuple(whole), note=note, logit=found.logit)
     is_about_a_time = asks_for_present_holder(question) or bool(dates(question))
     stating = [i for i in found.scores if stated[i]] if is_about_a_time else []
-    ordered = newest_first(question, candidates, found.scores, found.margin, stating)
+    ended = ended_documents(passages)
+    scores = {
+        # What no longer holds comes behind what answers about as well.
+        i: score - found.margin
+        if candidates[i].quoted.span.document in ended and not asks_for_earlier(question)
+        else score
+        for i, score in found.scores.items()
+    }
+    ordered = newest_first(question, candidates, scores, found.margin, stating)
     shown = _shown(question, candidates, found, ordered, models)
     quoted = [
         replace(candidates[i].quoted, score=ordered.scores.get(i, round(found.likely[i], 4))) for i in shown
@@ -210,7 +225,12 @@ def _answer(question: str, passages: Sequence[Passage], models: Models) -> Extra
         return replace(_refused(NO_SENTENCE), nearest=completed, logit=found.logit)
     return ExtractiveAnswer(
         sentences=completed,
-        note=_other_states(shown, ordered.behind, candidates),
+        note="; ".join(
+            [
+                *_other_states(shown, ordered.behind, candidates),
+                *_said_of_ended(shown, ended, candidates),
+            ]
+        ),
         logit=found.logit,
     )
 
@@ -241,6 +261,7 @@ def _rate(
     similar: NDArray[np.float64],
     stated: Sequence[bool],
     clear: Sequence[bool],
+    of_others: Sequence[bool],
     models: Models,
 ) -> _Ratings:
     """Rate candidates: by rule, and the best of them by the cross-encoder if there is one.
@@ -251,6 +272,7 @@ def _rate(
         similar: their similarity with the question.
         stated: whether each states by rule what is asked: who holds an office, a detail of contact, or a step.
         clear: whether each answers whatever the cross-encoder says, and gets at least the logit below which is refused.
+        of_others: whether each does not answer alone whatever it says, and gets a lower one. A sentence may lead to it.
         models: with the reranker.
     """
     gains = [kind_gain(question, c.quoted.text) for c in candidates]
@@ -265,6 +287,7 @@ def _rate(
     read = _read(question, models, models.reranker, [candidates[i].context for i in kept])
     logits = {i: each + holders[i] for i, each in zip(kept, read, strict=True)}
     logits |= {i: max(logits[i], REFUSE_BELOW) for i in kept if clear[i]}
+    logits |= {i: min(logits[i], REFUSE_BELOW - _LOGIT_MARGIN) for i in kept if of_others[i]}
     scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in logits.items()}
     return _Ratings(scores, likely, logits, max(logits.values()), _LOGIT_MARGIN)
 
@@ -309,8 +332,8 @@ def _completed(
 
 def _other_states(
     shown: Sequence[int], behind: Mapping[int, Sequence[int]], candidates: Sequence[Candidate]
-) -> str:
-    """Say what a document of another date has in the place of a sentence that is shown; empty if none has anything."""
+) -> list[str]:
+    """Say what documents of other dates have in the place of sentences that are shown."""
     said = []
     for i in shown:
         for other in behind.get(i, ())[:1]:
@@ -318,7 +341,15 @@ def _other_states(
             if other not in shown and date is not None:
                 quoted = candidates[other].quoted
                 said.append(f"a document of {date.text} has “{quoted.text}” ({quoted.span.document})")
-    return "; ".join(said)
+    return said
+
+
+def _said_of_ended(
+    shown: Sequence[int], ended: Mapping[str, str], candidates: Sequence[Candidate]
+) -> list[str]:
+    """Say which documents of sentences that are shown no longer hold."""
+    documents = dict.fromkeys(candidates[i].quoted.span.document for i in shown)
+    return [f"{document} says that it is “{ended[document]}”" for document in documents if document in ended]
 
 
 def _read(question: str, models: Models, reranker: Reranker, texts: list[str]) -> list[float]:
@@ -358,10 +389,16 @@ def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages
 
 
 def _is_row_of_another(question: str, best: Candidate, other: Candidate) -> bool:
-    """Return whether the best sentence is a row with what the question names, and another one a row without it."""
-    if not (ROW.match(best.quoted.text) and ROW.match(other.quoted.text)):
+    """Return whether the best sentence is a row that says what the question says, and another row lacks some of it.
+
+    It lacks a name, or a word without saying another word of the question instead: "What do oak and pine cost?".
+    """
+    texts = best.quoted.text, other.quoted.text
+    if not all(map(ROW.match, texts)):
         return False
-    return not set(names_in(question, best.quoted.text)) <= set(names_in(question, other.quoted.text))
+    names, names_of_other = (set(names_in(question, text)) for text in texts)
+    said, said_by_other = (content_stem_set(question) & content_stem_set(text) for text in texts)
+    return not names <= names_of_other or said_by_other < said
 
 
 def _choose(

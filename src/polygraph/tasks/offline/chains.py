@@ -7,7 +7,13 @@ sentence that the question leads to names the director, and the passage on the d
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from polygraph.tasks.offline.sentences import MAIL_HEADER, ROW, Candidate, share_text
+from polygraph.tasks.offline.sentences import (
+    CAPITALISED,
+    MAIL_HEADER,
+    ROW,
+    Candidate,
+    share_text,
+)
 from polygraph.text.quantities import is_time
 from polygraph.text.words import content_stem_set, question_names, words
 
@@ -121,9 +127,10 @@ class _Texts:
         written = _IN_BRACKETS.sub("", self.candidates[below].title).strip()
         return title in self.lines[i] and (not is_one_word or written in self.candidates[i].quoted.text)
 
-    def is_mail_header(self, i: int) -> bool:
-        """Tell whether a sentence is a line of the head of a mail."""
-        return MAIL_HEADER.match(self.candidates[i].quoted.text) is not None
+    def says_nothing(self, i: int) -> bool:
+        """Tell whether a sentence is a line of the head of a mail, or only a name."""
+        text = self.candidates[i].quoted.text
+        return MAIL_HEADER.match(text) is not None or CAPITALISED.fullmatch(text.rstrip(".")) is not None
 
     def likeliest(self, positions: Sequence[int]) -> list[int]:
         """Return the few that are most likely to answer, ties by position."""
@@ -174,7 +181,7 @@ def _pairs_by_name(texts: _Texts, start: int) -> list[tuple[int, int]]:
         line = _line(name)
         if is_time(name) or not texts.links(line):
             continue
-        holds = [i for i, text in enumerate(texts.lines) if line in text and not texts.is_mail_header(i)]
+        holds = [i for i, text in enumerate(texts.lines) if line in text and not texts.says_nothing(i)]
         documents = {texts.candidates[i].quoted.span.document for i in holds}
         if len(documents) <= _MAX_DOCUMENTS:
             others = [i for i in holds if texts.candidates[i].quoted.span.document != document]

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from polygraph.tasks.offline.sentences import Passage
+from polygraph.tasks.offline.sentences import ROW, Candidate, Passage
 from polygraph.text.language import detect_question_language
 from polygraph.text.quantities import is_time
 from polygraph.text.words import STOP_WORDS, question_names, stem, words
@@ -17,6 +17,19 @@ _LONG_NAME = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){2,}")
 """Three capitalised words or more, one after the other."""
 _COMMON_CAPITALS = frozenset(["ok", "pc", "pcs", "tv", "id", "asap", "am", "pm"])
 """Words in capitals that documents write in other words, or not at all."""
+_NUMBERED = re.compile(r"(?<![\w-])([^\W\d_]{3,}) (\d{1,3})(?![\w%]|[.,:/-]\d)")
+"""A noun with a number behind it, as in *Year 7* or *room 12*. A number of four digits may be a year."""
+_VERSION = re.compile(r"(?<![\w.,-])(?!\d\d?\.\d\d?\.\d{2}(?:\d{2})?\b)\d+(?:\.\d+){2,}(?![\w-]|\.\w)")
+"""Three numbers or more with dots between them that are not a date."""
+_WINDOW = 40
+"""Characters behind such a noun that may have further numbers: "Years 1, 3 and 5"."""
+_RANGE = re.compile(r"(\d+)\s?(?:[-–—]|to|through|until)\s?(?:[^\W\d_]+\s)?(\d+)", re.IGNORECASE)
+_FROM = re.compile(r"\b(?:from|since|after|above|over)\s+(?:the\s)?$", re.IGNORECASE)
+_UP_TO = re.compile(r"\b(?:to|until|before|below|under)\s+(?:the\s)?$", re.IGNORECASE)
+_OR_MORE = re.compile(
+    r"\d+\s?(?:\+|(?:and|or)\s(?:above|over|up|upwards|older|higher|later|newer)|onwards?|upwards?)",
+    re.IGNORECASE,
+)
 
 
 def missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
@@ -24,17 +37,11 @@ def missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
 
     Of a long name, such as that of a war or a treaty, half of the words are enough: documents say the rest otherwise.
     """
-    # A year may be meant, and not be written out in the text; nor is Sunday in "open daily", or March in "2024-03-05".
-    asked = [
-        name
-        for name in question_names(question)
-        if not is_time(name) and name.casefold() not in _COMMON_CAPITALS
-    ]
-    if detect_question_language(question) == "de":
-        # Every noun has a capital; a code or an abbreviation is a name all the same.
-        asked = [name for name in asked if not name.isalpha() or name[1:] != name[1:].lower()]
+    asked = _asked_names(question)
+    texts = [f"{p.title}\n{p.chunk.metadata.get('section', '')}\n{p.chunk.text}" for p in passages]
+    numbered = [*_missing_numbered(question, texts), *_missing_versions(question, texts)]
     if not asked:
-        return []
+        return numbered
     held = {stem(w) for p in passages for w in _plain_words(f"{p.title} {p.chunk.text}")}
 
     def is_missing(name: str) -> bool:
@@ -46,6 +53,84 @@ def missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
         parts = [word for word in run.split() if word.casefold() not in STOP_WORDS]
         if len(parts) > 2 and 2 * sum(map(is_missing, parts)) <= len(parts):
             missing = [name for name in missing if name not in parts]
+    return [*missing, *numbered]
+
+
+def rows_of_others(question: str, candidates: Sequence[Candidate]) -> list[bool]:
+    """Return whether each candidate is a row of a table that has no name of the question, nor has what stands above it.
+
+    Beside the fees of other plans, that of a *Lighthouse* plan is not stated, whatever else the documents call so.
+    """
+    parts = [stem(w) for name in _asked_names(question) for w in _plain_words(name) if w not in STOP_WORDS]
+
+    def is_of_another(candidate: Candidate) -> bool:
+        if not parts or not ROW.match(candidate.quoted.text):
+            return False
+        held = {stem(w) for w in _plain_words(candidate.context)}
+        return not any(_occurs(part, held) for part in parts)
+
+    return [is_of_another(candidate) for candidate in candidates]
+
+
+def _asked_names(question: str) -> list[str]:
+    """Return the names in a question that documents about them have to write out."""
+    # A year may be meant, and not be written out in the text; nor is Sunday in "open daily", or March in "2024-03-05".
+    names = [
+        name
+        for name in question_names(question)
+        if not is_time(name) and name.casefold() not in _COMMON_CAPITALS
+    ]
+    if detect_question_language(question) == "de":
+        # Every noun has a capital; a code or an abbreviation is a name all the same.
+        return [name for name in names if not name.isalpha() or name[1:] != name[1:].lower()]
+    return names
+
+
+def _missing_numbered(question: str, texts: Sequence[str]) -> list[str]:
+    """Return what the question gives a number that no text has, although texts number the same thing.
+
+    Where texts write *Year 3* and *Years 4 to 6*, nothing in them is about *Year 7*, however well it fits otherwise.
+    """
+    missing = []
+    for match in _NUMBERED.finditer(question):
+        noun = match[1].casefold()
+        if noun in STOP_WORDS or is_time(noun):
+            continue
+        # A capital shows that the number is part of a name: "Room 4", but not "costs 7 euros".
+        is_numbered = re.compile(rf"\b{re.escape(noun.capitalize())}s?:? \d{{1,3}}(?![\d.,%])").search
+        if any(map(is_numbered, texts)) and not any(_has_number(text, noun, int(match[2])) for text in texts):
+            missing.append(match[0])
+    return missing
+
+
+def _has_number(text: str, noun: str, number: int) -> bool:
+    """Return whether a text has a noun with a number, in a list or a range with it, or beyond a bound that it sets."""
+    # A word may stand between: "Room number: 12".
+    for match in re.finditer(
+        rf"\b{re.escape(noun)}s?\b(?: [^\W\d_]+)?\W{{0,3}}(?=(\d{{1,9}}))", text, re.IGNORECASE
+    ):
+        window = re.split(r"[;\n]", text[match.end() : match.end() + _WINDOW], maxsplit=1)[0]
+        numbers = [int(found) for found in re.findall(r"\d+", window)]
+        before, first = text[max(0, match.start() - _WINDOW) : match.start()], int(match[1])
+        if (
+            number in numbers
+            or any(int(low) <= number <= int(high) for low, high in _RANGE.findall(window))
+            or (number >= first and (_FROM.search(before) or _OR_MORE.match(window)))
+            or (number <= first and _UP_TO.search(before))
+        ):
+            return True
+    return False
+
+
+def _missing_versions(question: str, texts: Sequence[str]) -> list[str]:
+    """Return the versions in a question that no text has, nor the first two of their numbers alone."""
+    missing = []
+    for version in _VERSION.findall(question):
+        first, second, *rest = map(re.escape, version.split("."))
+        after = "".join(rf"\.{number}" for number in rest)
+        stands_in = re.compile(rf"(?<![\w.]){first}\.(?:x|{second}(?:\.[x0]|{after})?)(?![\w-]|\.\w)").search
+        if not any(map(stands_in, texts)):
+            missing.append(version)
     return missing
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from polygraph.text.lists import ITEM
-from polygraph.text.sentences import MARKUP, asks_in_a_line, is_question
+from polygraph.text.sentences import MARKUP, asks_in_a_line, is_message, is_question
 
 QUESTION_MARK = re.compile(r"(?:Q|Question|F|Frage)(?:\s?\d{1,3})?[.:)]\s+")
 """Before a question in a list of them, an interview or a hearing."""
@@ -77,7 +77,12 @@ def paragraph_heads(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int
 
 def _answers(text: str, sentences: Sequence[tuple[int, int]]) -> dict[int, ParagraphHead]:
     """Return the questions that a text answers, by the start of each sentence of an answer."""
-    asking = [n for n, (start, end) in enumerate(sentences) if asks_in_a_line(text, start, end)]
+    # To a message of a chat, the next one may reply, and the others are about something else.
+    asking = [
+        n
+        for n, (start, end) in enumerate(sentences)
+        if asks_in_a_line(text, start, end) and not is_message(text, start)
+    ]
     found: dict[int, ParagraphHead] = {}
     for n, end in pairwise([*asking, len(sentences)]):
         question = " ".join(text[slice(*sentences[n])].split()).strip(MARKUP)

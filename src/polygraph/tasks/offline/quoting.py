@@ -38,7 +38,7 @@ _MAX_CORRECTION = 3
 """Sentences behind a denial within which what is true is looked for."""
 _ASKED_SHARE = 0.6
 """A sentence with this share of the question's words says what is asked about."""
-_HEADING_SHARE = 0.75
+_HEADING_SHARE = 0.66
 """A heading with this share of the question, together with the title, says what the list below it is for."""
 _SAME_QUESTION = 0.75
 """A heading is what is asked if both share this much of the words of either."""
@@ -129,8 +129,9 @@ def with_list(
 ) -> list[QuotedSentence]:
     """Quote the whole list that the best sentence is an item of, if the question asks how, or for several things.
 
-    One step out of a procedure is no answer, and may be a dangerous one. What else was chosen is left out. A list of
-    steps that stands directly behind the best sentence is quoted with it, and so is a line with a colon above a list.
+    One step out of a procedure is no answer, and may be a dangerous one: if a step of the same document was chosen
+    behind the best sentence, all steps are quoted behind it. What else was chosen is left out. A list of steps that
+    stands directly behind the best sentence is quoted with it, and so is a line with a colon above a list.
 
     Args:
         question: any text.
@@ -142,7 +143,35 @@ def with_list(
     is_how = asks_how(question)
     if not chosen or not (is_how or asks_for_several(question)):
         return list(chosen)
-    best = chosen[0]
+    best, *others = chosen
+    if whole := _whole_list(best, candidates, passages, asked, is_how=is_how, is_short=not is_how):
+        return [whole]
+    beside = [each for each in others if is_how and each.span.document == best.span.document]
+    for other in beside:
+        if steps := _whole_list(other, candidates, passages, asked, is_how=True, is_short=True):
+            return [best, steps]
+    return list(chosen)
+
+
+def _whole_list(
+    best: QuotedSentence,
+    candidates: Sequence[Candidate],
+    passages: Sequence[Passage],
+    asked: frozenset[str],
+    *,
+    is_how: bool,
+    is_short: bool,
+) -> QuotedSentence | None:
+    """Return the list that a sentence is an item of or leads to; None if there is none that answers.
+
+    Args:
+        best: a sentence of the answer.
+        candidates: from `candidate_sentences`.
+        passages: that they are from.
+        asked: stems of the question.
+        is_how: whether the question asks how something is done.
+        is_short: whether only lists of short items answer.
+    """
     chunk = next(p.chunk for p in passages if p.chunk.id == best.span.chunk)
     start, end = best.span.start - chunk.start, best.span.end - chunk.start
     is_step = any(is_below(c, asked) for c in candidates if share_text(c.quoted.span, best.span))
@@ -156,15 +185,15 @@ def with_list(
         )
         if is_within and is_how and not (found.is_ordered or is_step or lead < found.start):
             continue  # tips, rather than steps
-        if not is_how and found.end - found.start > _SHORT_ITEM * len(found.items):
+        if is_short and found.end - found.start > _SHORT_ITEM * len(found.items):
             continue  # points of minutes, rather than things
         first = min(start, lead)
         last = max((stop for stop in found.items if stop - first <= _MAX_LIST), default=0)
         if last < end:
             continue
         span = replace(best.span, start=chunk.start + first, end=chunk.start + last)
-        return [replace(best, text=" ".join(chunk.text[first:last].split()), span=span)]
-    return list(chosen)
+        return replace(best, text=" ".join(chunk.text[first:last].split()), span=span)
+    return None
 
 
 def _lead_of(found: ListBlock, text: str, candidates: Sequence[Candidate], offset: int) -> int:

@@ -1,14 +1,15 @@
 """Which of several sentences comes first that say the same with other values, or who holds an office: the newest.
 
 Prices, opening hours and offices change, and each state of them is in a document of its own. The day of a document is
-its date or, without one, a date in its title; when a file was written says nothing.
+its date or, without one, a date in its title; when a file was written says nothing. What a document says that no longer
+holds, by its own first lines, comes behind what another one says.
 """
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from polygraph.tasks.offline.sentences import Candidate, names_in
+from polygraph.tasks.offline.sentences import HEAD, Candidate, Passage, names_in
 from polygraph.text.quantities import NUMBER_WORDS, dates, is_time
 from polygraph.text.words import STOP_WORDS, content_stems, stem
 
@@ -23,6 +24,15 @@ _EARLIER = re.compile(
     re.IGNORECASE,
 )
 """Words of a question that may be about an earlier state."""
+_ENDED = (
+    r"(?P<how>(?:superseded|replaced|withdrawn|obsolete|outdated|deprecated|retired|repealed|revoked|rejected|expired"
+    r"|archived|no longer (?:valid|in force|current|maintained))\b[^\n|.;(]*)"
+)
+_SAYS_ENDED = re.compile(
+    # A line "Status: superseded by ...", also as a heading, or a sentence.
+    rf"^[\W_]*(?:status[\W_]*|(?:this|the) [a-z]+ (?:is|was|has been) (?:now )?){_ENDED}",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +43,25 @@ class Ordered:
     """By position of the candidate."""
     behind: Mapping[int, tuple[int, ...]]
     """For a candidate the others that say the same with other values, and come after it."""
+
+
+def ended_documents(passages: Sequence[Passage]) -> dict[str, str]:
+    """Return the documents that say in their first lines that they no longer hold, with how: *superseded by ...*."""
+    found: dict[str, str] = {}
+    for passage in passages:
+        chunk = passage.chunk
+        if chunk.start < HEAD and (said := _SAYS_ENDED.search(chunk.text[: HEAD - chunk.start])):
+            found[chunk.document] = re.sub(r"[*_\[\]]", "", said["how"]).rstrip()
+    return found
+
+
+def asks_for_earlier(question: str) -> bool:
+    """Return whether a question may be about an earlier state.
+
+    >>> asks_for_earlier("What was the original fee?"), asks_for_earlier("What is the fee?")
+    (True, False)
+    """
+    return _EARLIER.search(question) is not None
 
 
 def newest_first(
@@ -57,13 +86,13 @@ def newest_first(
             a cross-encoder rates one name above another.
         holders: positions of sentences that state who holds the office asked for. They are equal in whatever words.
     """
-    if _EARLIER.search(question):
+    if asks_for_earlier(question):
         return Ordered(scores, {})
     wanted = frozenset(content_stems(question))
     until = max((date.last for date in dates(question)), default=None)
     order = sorted(scores, key=lambda i: (-scores[i], i))
     dated = [i for i in order if candidates[i].date is not None]
-    common = {i: _without_values(candidates[i].quoted.text, wanted) for i in dated}
+    common = {i: _without_values(_headed(candidates[i]), wanted) for i in dated}
     names = {i: _names_above(candidates[i], question) for i in dated}
     changed, behind = dict(scores), dict[int, tuple[int, ...]]()
     left = dict.fromkeys(dated)
@@ -99,8 +128,15 @@ def differ_in_values(question: str, x: Candidate, y: Candidate) -> bool:
     return (
         set(_NUMBER.findall(text_x)) != set(_NUMBER.findall(text_y))
         and not (names_x < names_y or names_y < names_x)
-        and _say_the_same(x, y, _without_values(text_x, wanted), _without_values(text_y, wanted), wanted)
+        and _say_the_same(
+            x, y, _without_values(_headed(x), wanted), _without_values(_headed(y), wanted), wanted
+        )
     )
+
+
+def _headed(candidate: Candidate) -> str:
+    """Return a sentence with what its paragraph is headed by: "Next meeting. 4 May, 6 p.m." says what is on 4 May."""
+    return f"{candidate.heading} {candidate.quoted.text}".lstrip()
 
 
 def _names_above(candidate: Candidate, question: str) -> frozenset[str]:

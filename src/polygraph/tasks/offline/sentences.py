@@ -50,16 +50,22 @@ MAIL_HEADER = re.compile(r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To): ")
 """Beginning of a line of the head of a mail, which states nothing."""
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 """End of a statement; a heading has none."""
+_FIELD = re.compile(r"[^\W\d_a-z][\w -]{0,30}: (?!.*[.!?…][\"'”’»)\]*_]*$)")
+"""A name in front of a value; who speaks stands in front of a statement or a question."""
 _VERSION = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)+(?![\w-]|\.\w)")
 _ANSWER = re.compile(r"(?:yes|no|never|always|none|nothing|not yet|ja|nein|nie)[.!]", re.IGNORECASE)
-_SIGNATURE = re.compile(
+CAPITALISED = re.compile(
     r"[^\W\d_a-z][\w'’.-]*(?: (?:(?:of|and|for|the|de|van|von|&) )*[^\W\d_a-z][\w'’.-]*){1,4}"
 )
 """Two to five capitalised words, as of a name, an office or a firm."""
+_OFFICE = re.compile(
+    r"[^\W\d_a-z][\w'’-]*(?: [\w'’-]+)? (?:of|for|to) (?:the |our )?[\w'’-]+(?: (?:and )?[\w'’-]+)?"
+)
+"""An office in lower case, as below a name: *Chair of governors*, *Clerk to the parish council*."""
 _CODE = re.compile(r"\d.*[^\W\d]|[^\W\d].*\d")
 """A letter and a digit."""
 _HAS_WORD = re.compile(r"[^\W_]")
-_HEAD = 300
+HEAD = 300
 """Characters of a document that can say what all of it is about."""
 _MAX_NAMES = 100
 """Names of a question that are looked for: a mail that is pasted as a question has hundreds."""
@@ -228,11 +234,15 @@ def _belongs_to(sentence: _Sentence, before: _Sentence, gap: int) -> bool:
 
 
 def _with_sentence_before(text: str, before: str, title: str) -> str:
-    """Put the sentence before a sentence in front of it, unless it is the title, was cut, or `text` is a row."""
+    """Put the sentence before a sentence in front of it, unless it is the title or was cut.
+
+    A row of a table and a field behind another one (`Status: accepted`, `Date: 2024-05-02`) stand alone.
+    """
     is_alone = (
         title.casefold().startswith(before.casefold())
         or len(before) >= MAX_CHARACTERS
         or ROW.match(text) is not None
+        or all(map(_FIELD.match, (before, text)))
     )
     return text if is_alone else f"{before} {text}"
 
@@ -276,8 +286,12 @@ def _is_signed(name: str, below: str) -> bool:
 
     >>> _is_signed("Hanna Brandt", "Project Manager"), _is_signed("Annual Report", "We sold more.")
     (True, False)
+    >>> _is_signed("Hanna Brandt", "Head of sales")
+    True
     """
-    return _SIGNATURE.fullmatch(name) is not None and _SIGNATURE.fullmatch(below) is not None
+    return CAPITALISED.fullmatch(name) is not None and any(
+        office.fullmatch(below) for office in (CAPITALISED, _OFFICE)
+    )
 
 
 def names_in(question: str, text: str) -> list[str]:
@@ -312,7 +326,7 @@ def below_names(
     They stand in the heading of its section; a code also in the first lines of its document ("Incident: INC-7"). Other
     words that stand there do not count: they would weigh in every sentence below.
     """
-    heads = {p.chunk.document: p.chunk.text[:_HEAD] for p in passages if p.chunk.start < _HEAD}
+    heads = {p.chunk.document: p.chunk.text[:HEAD] for p in passages if p.chunk.start < HEAD}
     found = []
     for c in candidates:
         names = names_in(question, c.section) if c.section else []

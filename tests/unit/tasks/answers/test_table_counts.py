@@ -126,3 +126,59 @@ def test_a_cell_that_says_how_many_is_looked_up(ask: Ask, question: str, answer:
 def test_amounts_are_not_counted_as_different_values(ask: Ask) -> None:
     assert ask("How many rest days are there?", LEAVE) is None
     assert ask("How many departments are in Oakmouth?", CREW) == "3"
+
+
+WATCH = table_of(
+    "watch list",
+    """
+    Night      | Keeper    | Boatman
+    2024-05-02 | Ida Marsh | Tom Wren
+    2024-05-03 | Tom Wren  | Ida Marsh
+    2024-05-04 | Ida Marsh | Ane Voll
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How often was Ida Marsh keeper?", "2"),
+        ("How many times was Ida Marsh boatman?", "1"),
+        ("How often was Ida Marsh late?", None),
+        ("How often was Ida Marsh?", None),  # as what
+        ("How many times was the boatman?", None),
+    ],
+)
+def test_where_each_row_has_its_day_rows_are_times(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, WATCH) == answer
+    assert ask("How often is the kind a printer?", ASSETS) is None
+
+
+SPENDING = """
+    Day        | Item | {}   | Shop
+    2024-05-02 | Oil  | 40     | Lowther
+    2024-05-09 | Oil  | 35     | Tarn
+    2024-06-01 | Rope | 12     | Tarn
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How much did we spend on oil?", "75"),
+        ("How much was spent in May 2024?", "75"),
+        ("How much did we spend on oil in total?", "75"),
+        ("Who spent the most?", None),
+    ],
+)
+def test_what_was_spent_is_the_sum_of_the_costs(ask: Ask, question: str, answer: str | None) -> None:
+    assert ask(question, table_of("Purchases", SPENDING.format("Cost"))) == answer
+    for name in ("Unit cost", "Price", "Income"):
+        assert ask(question, table_of("Purchases", SPENDING.format(name))) is None
+
+
+def test_costs_beside_a_quantity_may_be_for_one_piece(ask: Ask) -> None:
+    assert (
+        ask("How much did we spend on oil?", table_of("Stock", "Item | Cost | Quantity\nOil | 5 | 10"))
+        is None
+    )

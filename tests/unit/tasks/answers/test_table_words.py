@@ -78,3 +78,22 @@ def test_a_title_with_one_model_is_not_about_another(ask: Ask) -> None:
         "ZR-40 guide", "Code | Meaning\nH1 | Door open\nH2 | Lid sensor", headings="ZR series"
     )
     assert ask("What does H1 mean on the ZR-50?", of_series) is None
+
+
+KEEPERS = table_of("Keepers", "Name | Job | Age\nIda Marsh | Cook | 61\nTom Wren | Mate | 24")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who is the cook?", "Name: Ida Marsh"),
+        ("Who is the new cook?", None),
+        ("Who is the old mate?", None),
+        ("How old is the mate?", "Age: 24"),
+        ("Who is the oldest?", "Name: Ida Marsh (Age: 61)"),
+    ],
+)
+def test_an_adjective_that_compares_nothing_is_not_passed_over(
+    ask: Ask, question: str, answer: str | None
+) -> None:
+    assert ask(question, KEEPERS) == answer

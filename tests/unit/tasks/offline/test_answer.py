@@ -153,6 +153,75 @@ def test_a_day_of_the_week_or_a_month_need_not_be_written_out():
         assert chosen(question, text, reranker=Judge("daily")).sentences
 
 
+BERTHS = (
+    "Berth: Berth 3; Boat: Ida. Berths 5 to 8 are for guests. From Lock 12 the speed is free. Lock 4 is shut."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("Who lies at Berth 4?", "Berth 4"),
+        ("who lies at berth 9 today?", "berth 9"),
+        ("Which boat lies at Berth 3?", ""),
+        ("Who may lie at Berth 7?", ""),
+        ("How fast may one go at Lock 14?", ""),
+        ("How fast may one go at Lock 11?", "Lock 11"),
+        # No passage numbers boats.
+        ("Who rows Boat 2?", ""),
+        ("Who paid for the berth in 2019?", ""),
+    ],
+)
+def test_a_number_that_passages_do_not_give_to_what_they_number_is_missing(question, missing):
+    reason = chosen(question, BERTHS, reranker=Judge(".")).refused_because
+    assert (f"“{missing}”" in reason) if missing else not reason
+
+
+def test_a_number_may_stand_in_the_heading_that_a_passage_begins_under():
+    (one, other) = passages("Berth 3 is wide.", "The water is deep there.")
+    below = replace(other, chunk=replace(other.chunk, metadata={"section": "Berth 4"}))
+    question = "How deep is Berth 4?"
+    liked = models(Judge("deep"))
+    assert "Berth 4" in answer_with_sentences(question, [one, other], liked).refused_because
+    assert "Berth 4" not in answer_with_sentences(question, [one, below], liked).refused_because
+
+
+@pytest.mark.parametrize(
+    ("version", "is_missing"),
+    [
+        ("2.4.1", False),
+        ("2.4.7", True),
+        ("2.5.0", False),
+        ("2.5.3", False),
+        ("3.1.9", False),
+        ("4.0.0", True),
+    ],
+)
+def test_a_version_that_passages_do_not_have_is_missing(version, is_missing):
+    text = "Lampd 2.4.1 came in May. Lampd 2.5 has a timer. Lampd 3.x needs no oil."
+    found = chosen(f"When did lampd {version} come?", text, reranker=Judge("."))
+    assert bool(found.refused_because) == is_missing
+
+
+def test_a_row_without_a_name_of_the_question_is_about_something_else():
+    rows = "Boat: Ida; Crew: 4; Built: 1901.\nBoat: Rowan; Crew: 6; Built: 1911."
+    other = "A guest came as a Heron to the ball."
+    liked = Judge("Crew")
+    assert (
+        chosen("What crew does the Rowan have?", rows, reranker=liked)
+        .sentences[0]
+        .text.startswith("Boat: Rowan")
+    )
+    assert chosen("What crew does the Heron have?", rows, other, reranker=liked).refused_because
+    # What stands above a table need not stand in its rows.
+    assert chosen("What crew does the Paper Club have at 1911?", rows, "A Club.", reranker=liked).sentences
+
+
+def test_a_date_in_numbers_is_no_version():
+    text = "The lamp was lit on 3 May 2019 by the keeper."
+    assert chosen("Who lit the lamp on 3.5.2019?", text, reranker=Judge("keeper")).sentences
+
+
 def test_no_passages_are_refused():
     assert chosen("Who built the light?").refused_because == "nothing was found"
     assert chosen("Who built the light?", "", "?!").refused_because
@@ -325,6 +394,18 @@ def test_a_row_is_judged_without_the_one_before_it():
     assert "ana" not in found[row].terms
 
 
+@pytest.mark.parametrize(
+    ("lines", "context"),
+    [
+        ("Absent: Tobias Wren\nKeeper of keys: Ida Marsh", "Keeper of keys: Ida Marsh"),
+        ("Ida: Who lost it?\nTom: Only the mate did.", "Ida: Who lost it? Tom: Only the mate did."),
+    ],
+)
+def test_a_field_is_judged_without_the_one_before_it_and_a_turn_is_not(lines, context):
+    *_, last = candidate_sentences(passages(lines))
+    assert last.context == f"Paper 1. {context}"
+
+
 def test_a_sentence_without_a_word_of_the_question_is_quoted_with_the_one_before_it():
     text = "The fog horn may be blown until nine. Nobody on shore minds."
     found = chosen("When may the fog horn be blown?", text, LIGHT, reranker=Judge("minds"))
@@ -393,6 +474,27 @@ def test_who_asks_how_gets_all_steps_in_their_order():
     )
 
 
+def test_a_step_behind_the_best_sentence_is_quoted_with_all_others():
+    class Likes:
+        name, local = "likes", True
+
+        def score(self, question, texts):
+            return np.array(
+                [9.0 if "an hour" in t else 10.5 if t.endswith("shears.") else -9.0 for t in texts]
+            )
+
+    steps = (
+        STEPS.replace("Cleaning the lamp", "Steps")
+        .replace("the wick", "the lamp")
+        .replace("Oil must be warm", "To clean the lamp takes an hour")
+    )
+    found = chosen("How do I clean the lamp?", steps, reranker=Likes()).sentences
+    assert [s.text for s in found] == [
+        "To clean the lamp takes an hour.",
+        "1. Put out the flame. 2. Cut the lamp with the brass shears. 3. Wipe the glass.",
+    ]
+
+
 def test_steps_below_a_heading_that_says_what_is_asked_are_not_refused():
     found = chosen("How do I clean the lamp?", STEPS, reranker=Judge("nothing")).sentences
     assert found[0].text.startswith("1. Put out the flame.")
@@ -402,6 +504,12 @@ def test_steps_below_a_heading_that_says_what_is_asked_are_not_refused():
 def test_who_asks_for_several_things_gets_the_whole_list():
     found = chosen("Which goods are not sold here?", STEPS, reranker=Judge("blue glass")).sentences
     assert [s.text for s in found] == ["Not sold here: - wicks of cotton - blue glass"]
+
+
+def test_a_heading_may_lack_a_word_that_says_for_whom_a_list_is():
+    text = STEPS.replace("Stores", "Goods for sale").replace("Not sold here:", "Ask Tom.")
+    found = chosen("Which goods are there for sale to visitors?", text, reranker=Judge("nothing"))
+    assert found.sentences[0].text == "- wicks of cotton - blue glass"
 
 
 def test_points_that_are_statements_are_not_quoted_together():
@@ -466,6 +574,25 @@ def test_a_row_without_the_code_asked_for_does_not_follow_the_row_that_holds_it(
     rows = "Code: E4; Meaning: fan slow; Do: clean it.\nCode: E5; Meaning: fan tilted; Do: set it upright."
     found = chosen("What is the meaning of code E4 of the fan?", rows, reranker=Judge("fan", otherwise=4.0))
     assert [s.text for s in found.sentences] == ["Code: E4; Meaning: fan slow; Do: clean it."]
+
+
+def test_a_row_with_fewer_words_of_the_question_does_not_follow_one_with_more():
+    rows = "Wood: oak; Price: £40; Use: masts.\nWood: pine; Price: £9; Use: decks."
+    liked = Judge("Use", otherwise=4.0)
+    assert len(chosen("What is the price of pine wood?", rows, reranker=liked).sentences) == 1
+    assert len(chosen("What is the price of pine and of oak?", rows, reranker=liked).sentences) == 2
+
+
+CHAT = """[2024-05-02 09:14] ida: morning. Who has the key of the boat house?
+[2024-05-02 09:20] tom: it hangs behind the bar
+[2024-05-02 11:01] ida: the winch is oiled. The rope is new."""
+
+
+def test_a_message_is_quoted_as_a_whole_and_a_reply_with_what_was_asked():
+    reply = chosen("Who has the key of the boat house?", CHAT, reranker=Judge("bar")).sentences
+    assert [s.text for s in reply] == [" ".join(CHAT.split("\n")[:2])]
+    said = chosen("Is the winch oiled?", CHAT, reranker=Judge("rope")).sentences
+    assert [s.text for s in said] == [CHAT.split("\n")[2]]
 
 
 def test_a_further_sentence_must_answer_by_itself():

@@ -78,6 +78,13 @@ def test_a_line_of_the_head_of_a_mail_is_no_link_by_name():
     assert chained(QUESTION, [0], said, mail, read=rates(play=5), logits={0: 0.0}) == [said[1]]
 
 
+def test_a_name_alone_is_no_link_by_name():
+    said = ("Log", "The lamp play was directed by Mara Finch.")
+    assert chained(QUESTION, [0], said, ("List", "Mara Finch Theatre Company."), read=rates(Company=5)) == [
+        said[1]
+    ]
+
+
 def test_a_common_noun_that_is_a_title_elsewhere_links_nothing():
     word = ("Lamp", "A lamp gives light to those who read at night.")
     assert chained(QUESTION, [0], FILM, word) == [FILM[1]]

@@ -80,7 +80,7 @@ def test_a_single_indented_paragraph_has_no_term():
 
 def test_bold_words_head_the_rest_of_their_paragraph_or_item():
     text = "**Prices.** Oil is dear. Salt is not.\n\nFog came.\n\n- **Ana**: keeps keys. Lives here.\n- Tom rows."
-    assert heads(text) == {"Salt is not.": "Prices", "Lives here.": "Ana"}
+    assert heads(text) == {"Oil is dear.": "Prices", "Salt is not.": "Prices", "Lives here.": "Ana"}
 
 
 @pytest.mark.parametrize("mark", [":", " –", " -"])

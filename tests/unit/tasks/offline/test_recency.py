@@ -159,3 +159,41 @@ def test_what_is_asked_of_two_versions_is_quoted_of_both(date):
     assert {s.text for s in answered(asked, *releases).sentences} == {text.format(8), text.format(20)}
     only = answered("What is the default limit of uploads in 4.2?", *releases)
     assert [s.text for s in only.sentences] == [text.format(8)]
+
+
+def test_what_heads_a_paragraph_says_what_its_values_are_of():
+    minutes = [
+        passage(
+            n,
+            f"1. **Oars.** All are here.\n2. **Next regatta.** {day} May, in the harbour.",
+            title=f"Minutes of {n} March 2025",
+        )
+        for n, day in ((3, 16), (8, 23))
+    ]
+    assert "23 May" in answered("When is the next regatta?", *minutes).sentences[0].text
+
+
+RULES = "Sails are dried in the loft for two days."
+MOVED = passage(1, f"# Sails\n\nStatus: accepted\n\n{RULES.replace('loft', 'shed')}", title="Note 8")
+
+
+@pytest.mark.parametrize(
+    ("status", "how"),
+    [
+        ("**Status:** superseded by note 8", "superseded by note 8"),
+        ("## Status\n\nReplaced by [note 8](8.md)", "Replaced by note 8"),
+        ("This note is no longer valid.", "no longer valid"),
+    ],
+)
+def test_what_no_longer_holds_comes_later_and_is_said(status, how):
+    ended = passage(2, f"# Sails\n\n{status}\n\n{RULES}", title="Note 3")
+    found = answered("Where are sails dried?", ended, MOVED)
+    assert "shed" in found.sentences[0].text
+    assert f"d2 says that it is “{how}”" in answered("Where are sails dried?", ended).note
+    earlier = answered("When were sails originally dried in the loft?", ended, MOVED)
+    assert "loft" in earlier.sentences[0].text
+
+
+def test_a_document_about_something_that_ended_holds():
+    text = f"# Sails\n\nStatus: accepted. The old loft was withdrawn from use.\n\n{RULES}"
+    assert answered("Where are sails dried?", passage(1, text, title="Note 3")).note == ""

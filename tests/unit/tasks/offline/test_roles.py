@@ -102,6 +102,15 @@ def test_a_signature_of_three_lines_states_who_holds_the_office_of_the_firm():
     assert "Ana Ruiz Managing Director Rowan Boatyard Ltd" in [c.quoted.text for c in found if test(c)]
 
 
+def test_an_office_in_lower_case_is_joined_to_the_name_above_it():
+    text = (
+        "The winch that you sent us in the spring holds well.\n\nYours,\nAna Ruiz\nClerk to the harbour board"
+    )
+    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=40)
+    found = candidate_sentences([Passage(chunk=chunk, title="Letter", evidence=1)])
+    assert "Ana Ruiz Clerk to the harbour board" in [c.quoted.text for c in found]
+
+
 def test_lines_of_several_people_are_joined_in_pairs():
     intro = "The people below can be reached by telephone on all days of\nthe week, from nine to five."
     text = f"{intro}\n\nAna Ruiz\nManaging Director\nTom Hill\nLocal Secretary"

@@ -23,7 +23,7 @@ from polygraph.tasks.answers.table_answer.question import AskedColumn, ColumnMen
 from polygraph.tasks.answers.table_answer.shown import Result, cell_text, label, named_cell
 from polygraph.tasks.answers.table_answer.units import with_unit
 from polygraph.tasks.answers.table_answer.view import TableView
-from polygraph.tasks.answers.table_answer.words import LESS, MORE, YES_NO
+from polygraph.tasks.answers.table_answer.words import LESS, MORE, SPENT, YES_NO
 
 _AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
@@ -82,6 +82,10 @@ def _one(reading: Reading, table: TableView, asked: list[AskedColumn], chosen: R
     rows = matching_rows(table, chosen)
     if not rows:
         return None
+    if operators == ["times"]:
+        return _times(table, asked, chosen, rows)
+    if not operators and words & SPENT:
+        operators = ["sum"]
     if not operators:
         return look_up(reading, table, asked, chosen, rows)
     if operators == ["count"] and "we" in words and _counts_column(reading, table, asked):
@@ -99,6 +103,16 @@ def _one(reading: Reading, table: TableView, asked: list[AskedColumn], chosen: R
         found = _aggregate("sum", table, asked, chosen)
         return None if found is None else found[1]
     return _best_of_groups(operators, table, asked, chosen)
+
+
+def _times(
+    table: TableView, asked: Sequence[AskedColumn], chosen: RowFilter, rows: Sequence[int]
+) -> Result | None:
+    """Return how often something was so: the rows of a table in which each row has its day."""
+    n_dates = sum(column.kind == "date" for column in table.columns)
+    if n_dates != 1 or not chosen.values or {c for _, c in asked} - {c for c, _ in chosen.values}:
+        return None
+    return Result(f"{len(rows)}", f"counted with {filter_text(table, chosen)}", tuple(rows), len(rows))
 
 
 def _counts_column(reading: Reading, table: TableView, asked: Sequence[AskedColumn]) -> bool:

@@ -19,11 +19,12 @@ from polygraph.tasks.answers.table_answer.question import (
     tokens,
 )
 from polygraph.tasks.answers.table_answer.units import header_unit
-from polygraph.tasks.answers.table_answer.view import TableView, plain_words
+from polygraph.tasks.answers.table_answer.view import QUANTITY, TableView, plain_words
 from polygraph.tasks.answers.table_answer.words import (
     ABSENCE,
     ADJECTIVES,
     BOUND_WORDS,
+    COSTS,
     COUNTED,
     EACH,
     FILLERS,
@@ -33,6 +34,8 @@ from polygraph.tasks.answers.table_answer.words import (
     NEGATIONS,
     OPERATORS,
     PERSONS,
+    PLAIN_ADJECTIVES,
+    SPENT,
     SYNONYMS,
     UNIT_NAMES,
     VERBS,
@@ -87,7 +90,7 @@ def may_answer(question: str, table: Table, context: str) -> bool:
     """Return whether each word of a question might stand in a table, without reading its cells one by one."""
     text = " ".join([context, *table.columns, *(cell for row in table.rows for cell in row)]).casefold()
     passing = LIGHT | LESS | MORE | frozenset(ADJECTIVES) | {"both", "either", "same", "different", "than"}
-    passing |= {"still"} | PERSONS | ABSENCE | EACH | FILLERS | VERBS.keys() | UNIT_NAMES.keys()
+    passing |= {"still"} | PERSONS | ABSENCE | EACH | FILLERS | SPENT | VERBS.keys() | UNIT_NAMES.keys()
     passing |= frozenset(word for phrase in OPERATORS for word in phrase.split())
     for token in tokens(question):
         word = token.text
@@ -221,7 +224,8 @@ def _find_operators(reading: Reading) -> None:
                 reading.adjectives.append((first, word))
             reading.take(first, last)
     for n, token in enumerate(reading.tokens):
-        if reading.free[n] and token.text in ADJECTIVES:
+        is_asked = token.text not in PLAIN_ADJECTIVES or (n > 0 and reading.tokens[n - 1].text == "how")
+        if reading.free[n] and token.text in ADJECTIVES and is_asked:
             reading.adjectives.append((n, token.text))
             reading.free[n] = False
     reading.operators.sort()
@@ -240,7 +244,12 @@ def _find_partial_columns(reading: Reading, table: TableView) -> None:
             for c, words in enumerate(table.name_words)
             if any(_alike(form, each) for form in forms for each in words)
         )
-        found = found or _of_verb(reading, table, word) or _of_unit(table, word)
+        found = (
+            found
+            or _of_verb(reading, table, word)
+            or _of_spending(reading, table, n)
+            or _of_unit(table, word)
+        )
         if len(found) > 1 and token.stem in table.title_stems:
             continue  # the orders of a table of orders, with columns order_id and order_date
         if found:
@@ -260,6 +269,23 @@ def _of_verb(reading: Reading, table: TableView, word: str) -> tuple[int, ...]:
         c
         for c, column in enumerate(table.columns)
         if column.kind in ("number", "date") and stems & set(table.name_words[c])
+    )
+    return found if len(found) == 1 else ()
+
+
+def _of_spending(reading: Reading, table: TableView, n: int) -> tuple[int, ...]:
+    """Return the column of costs that *how much was spent* is about, unless its numbers may be for one piece each."""
+    words = [token.text for token in reading.tokens]
+    if (
+        words[n] not in SPENT
+        or "much" not in words[:n]
+        or any(QUANTITY & set(name) for name in table.name_words)
+    ):
+        return ()
+    found = tuple(
+        c
+        for c, column in enumerate(table.columns)
+        if column.kind == "number" and {*table.name_words[c]} <= COSTS
     )
     return found if len(found) == 1 else ()
 

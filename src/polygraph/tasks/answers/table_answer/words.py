@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from polygraph.text.words import word_set
+from polygraph.text.words import stem, word_set
 
 
 def _inverted(listed: Mapping[str, str], separator: str | None = None) -> Mapping[str, str]:
@@ -14,6 +14,7 @@ def _inverted(listed: Mapping[str, str], separator: str | None = None) -> Mappin
 OPERATORS = _inverted(
     {
         "count": "how many|number of|count of|count",
+        "times": "how many times|how often",
         "sum": "total of|sum of|sum|total|in total|altogether|combined",
         "mean": "average of|mean of|average|mean|on average",
         "median": "median of|median",
@@ -52,6 +53,12 @@ VERBS = _inverted(
 )
 """Words of the columns that a verb is about."""
 
+SPENT = word_set("spend spent")
+"""Behind *how much*, these ask for the sum of a column of costs."""
+
+COSTS = frozenset(map(stem, ("total", "cost", "expense", "expenditure", "spending")))
+"""Stems of the names of such columns; `unit cost` is none."""
+
 UNIT_NAMES = _inverted(
     {
         "km": "kilometres kilometers",
@@ -81,6 +88,13 @@ MORE = word_set(
     "expensive powerful"
 )
 """Comparatives, beside `LESS`."""
+
+PLAIN_ADJECTIVES = frozenset(
+    word
+    for word in ADJECTIVES.keys() - LESS - MORE
+    if not word.endswith("est") and word not in ("weigh", "weighs", "cost", "costs")
+)
+"""Adjectives that compare nothing: a table can say how old something is, but not whether it is old."""
 
 LIGHT = word_set("""
     a about all an and are as at be been being belong belongs by can contain contains did do does exactly

@@ -71,7 +71,7 @@ _EQUATES = re.compile(
 )
 _BE = frozenset(["is", "are", "was", "were", "been"])
 """With which ``named`` does not mean that the source named the target."""
-_IS = frozenset("is was ist war est es era è é er".split())
+_IS = frozenset(["is", "was", "ist", "war", "est", "es", "era", "è", "é", "er"])
 _INDEFINITE = frozenset(["a", "an", "un", "une", "una"])
 """Articles before a kind of thing: ``is a`` says what something is, not who."""
 _BECOMES = re.compile(r"(?:sold|marketed|traded|branded)(?: (?!for\b|as\b)\w+){0,3} as")

@@ -43,9 +43,11 @@ LOST_REASONS = (SELF_LOOP, "a name is no entity", "no chunk is known")
 _KEYWORD_LISTS = 4_096
 """Lists of keywords that are kept: some recur in many relations."""
 _SAYING_NAME = content_stem_set(
-    "abbreviated abbreviation also called calls formerly known name named names same stands used "
+    "abbreviated abbreviation also called calls formerly full known name named names same short stands used "
     "abkürzung auch früher genannt heißt hieß kurz name steht"
 )
+_BARE = 80
+"""Characters of a description that may say nothing but names."""
 _DENIALS = frozenset(["not", "no", "never", "nicht", "kein", "keine", "nie"])
 _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
@@ -497,30 +499,34 @@ def _shown_spelling(
 def _without_bare_names(
     said: Sequence[tuple[Description, int]], names: Sequence[str]
 ) -> Sequence[tuple[Description, int]]:
-    """Leave out what is said of two names of an entity that only says that they are its names.
+    """Leave out what only says that two names of an entity are its names.
 
     A model that is asked for both names and a relation between them says so twice: ``Name of the captain in the
-    village`` and ``The captain is called the Admiral.`` One that denies, or with a word that neither a name nor another
-    description of its chunk has, stays.
+    village`` and ``The captain is called the Admiral.`` What is said of two names stays if it denies, or has a word
+    that neither a name nor another description of its chunk has. What is said of one name stays if it has any word of
+    its own: ``Short name of the Halcyon`` has none.
 
     Args:
         said: descriptions with the numbers of the spellings that they are of, -1 where of two names.
         names: all spellings of the entity.
     """
-    if len(said) == 1 or all(spelling >= 0 for _, spelling in said):
+    if len(said) == 1 or len(names) == 1:
         return said
     known: dict[str, set[str]] = {}
-    for description, spelling in said:
-        if spelling >= 0:
-            known.setdefault(description.chunk, set()).update(content_stem_set(description.text))
+    if any(spelling < 0 for _, spelling in said):
+        for description, spelling in said:
+            if spelling >= 0:
+                known.setdefault(description.chunk, set()).update(content_stem_set(description.text))
     of_names = _SAYING_NAME.union(*map(content_stem_set, names))
-    kept = [
-        (description, spelling)
-        for description, spelling in said
-        if spelling >= 0
-        or not content_stem_set(description.text) <= of_names | known.get(description.chunk, set())
-        or not _DENIALS.isdisjoint(description.text.casefold().split())
-    ]
+
+    def is_bare(description: Description, spelling: int) -> bool:
+        text = description.text
+        if spelling >= 0 and len(text) > _BARE:
+            return False
+        of_others = known.get(description.chunk, set()) if spelling < 0 else set[str]()
+        return content_stem_set(text) <= of_names | of_others and _DENIALS.isdisjoint(text.casefold().split())
+
+    kept = [each for each in said if not is_bare(*each)]
     return kept or said[:1]
 
 

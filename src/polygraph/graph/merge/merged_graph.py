@@ -304,7 +304,9 @@ class MergedGraph:
                     descriptions=tuple(
                         [
                             self._with_other_name(d, s, name, type_)
-                            for d, s in _without_bare_names(said, [text for _, text in spelt])
+                            for d, s in _without_bare_names(
+                                said, [text for _, text in spelt], by_model=self._by_model
+                            )
                         ]
                     ),
                     chunks=chunks,
@@ -497,23 +499,25 @@ def _shown_spelling(
 
 
 def _without_bare_names(
-    said: Sequence[tuple[Description, int]], names: Sequence[str]
+    said: Sequence[tuple[Description, int]], names: Sequence[str], *, by_model: bool
 ) -> Sequence[tuple[Description, int]]:
     """Leave out what only says that two names of an entity are its names.
 
     A model that is asked for both names and a relation between them says so twice: ``Name of the captain in the
     village`` and ``The captain is called the Admiral.`` What is said of two names stays if it denies, or has a word
-    that neither a name nor another description of its chunk has. What is said of one name stays if it has any word of
-    its own: ``Short name of the Halcyon`` has none.
+    that neither a name nor another description of its chunk has. What a model says of one name stays if it has any
+    word of its own: ``Short name of the Halcyon`` has none.
 
     Args:
         said: descriptions with the numbers of the spellings that they are of, -1 where of two names.
         names: all spellings of the entity.
+        by_model: whether a model wrote the descriptions, and not a parser that takes sentences of the text.
     """
-    if len(said) == 1 or len(names) == 1:
+    of_two = any(spelling < 0 for _, spelling in said)
+    if len(said) == 1 or len(names) == 1 or not (by_model or of_two):
         return said
     known: dict[str, set[str]] = {}
-    if any(spelling < 0 for _, spelling in said):
+    if of_two:
         for description, spelling in said:
             if spelling >= 0:
                 known.setdefault(description.chunk, set()).update(content_stem_set(description.text))
@@ -521,7 +525,7 @@ def _without_bare_names(
 
     def is_bare(description: Description, spelling: int) -> bool:
         text = description.text
-        if spelling >= 0 and len(text) > _BARE:
+        if spelling >= 0 and not (by_model and len(text) <= _BARE):
             return False
         of_others = known.get(description.chunk, set()) if spelling < 0 else set[str]()
         return content_stem_set(text) <= of_names | of_others and _DENIALS.isdisjoint(text.casefold().split())
@@ -533,16 +537,17 @@ def _without_bare_names(
 def _adds_a_name(other: str, name: str, *, is_person: bool) -> bool:
     """Return whether a spelling has a word in capitals or a code that another lacks; of a person, as its last word.
 
-    Titles, initials, given names and surnames alone say nothing new of a person.
+    Titles, initials, given names and surnames alone say nothing new of a person, nor does what stands in brackets.
 
     >>> _adds_a_name("Brunn & Sons", "Brunn AG", is_person=False), _adds_a_name("the firm", "Brunn AG", is_person=False)
     (True, False)
     >>> [_adds_a_name(n, "Ada Lind", is_person=True) for n in ("Miss A. Lind", "Ada Lind Okoro")]
     [False, True]
-    >>> _adds_a_name("participant 03-011", "Ada Lind", is_person=True)
-    True
+    >>> [_adds_a_name(n, "Ada Lind", is_person=True) for n in ("participant 03-011", "Ada Lind (Chief Pilot)")]
+    [True, False]
     """
     known = set(normalize_name(name).split())
+    other = other.partition(" (")[0]
     words = other.split()[-1:] if is_person else other.split()
     return any(
         (word[:1].isupper() or any(map(str.isdigit, word)))

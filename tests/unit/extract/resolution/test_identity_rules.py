@@ -362,6 +362,7 @@ def test_what_a_reply_adds_to_one_name_to_tell_two_apart_keeps_them_apart():
     assert not same(found, chief, governor)
     assert same(found, chief, ("later", "Ruth Vane"))
     assert same(found, governor, ("news", "Ruth Vane"))
+    assert found.entity_of["later@0", "Ruth Vane"] == "ruth vane (pharmacist)"
 
 
 def test_an_addition_that_only_says_more_does_not_part():

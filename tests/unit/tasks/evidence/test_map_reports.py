@@ -50,6 +50,20 @@ def test_a_point_rests_on_the_findings_that_say_it():
     assert point.chunks == ("a:1",)
 
 
+def test_a_point_that_only_the_summary_says_rests_on_the_whole_report():
+    report = Report(
+        community="0-c",
+        level=0,
+        title="The ward",
+        summary="The ward was short of nurses.",
+        findings=(Finding(summary="The ward keeps old pumps.", chunks=("c:1",)),),
+        rating=5.0,
+        chunks=("c:0", "c:1"),
+    )
+    said = models(reply(("The ward was short of nurses.", 60, [1])))
+    assert find_points(QUESTION, [report], said)[0].chunks == ("c:0", "c:1")
+
+
 def test_a_point_that_no_finding_shares_a_word_with_rests_on_the_whole_report():
     (point,) = found(("Zinc.", 10, [1]))
     assert point.chunks == ("a:0", "a:1", "a:2")

@@ -14,10 +14,10 @@ TITLES = "titles-capitals-1"
 EXTRACTION_PROMPT = "2"
 """Revision of `extract.llm`: what stands around the text of a window beside the prompt, whose own text is hashed."""
 
-EXTRACTION_ROWS = "4"
+EXTRACTION_ROWS = "5"
 """Revision of `extract.llm.extractor.to_rows`: how records of a reply become rows, and on which chunks they rest."""
 
-RESOLUTION = "16"
+RESOLUTION = "17"
 """Revision of `extract.resolution` and `graph.merge`: which names are one entity, and what is shown and said of it."""
 
 KNOWN_NAMES = "known-names-2"

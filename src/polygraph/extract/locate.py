@@ -95,9 +95,9 @@ class Locator:
 
     A name matches where its words occur in sequence, in any case, with the same punctuation and any white space between
     them, including line breaks. Words are compared whole, so ``Ann`` does not match ``Annual``; a possessive ending
-    on either side is ignored. Without a match, a leading determiner is dropped; without a match again, the
-    code of a name that has one is used (`BR-0088` for `Report BR-0088`), else the rarest capitalised word (a surname
-    for a full name). Words are compared after NFKC and case folding.
+    on either side is ignored. Without a match, a leading determiner is dropped; without a match again, the code of a
+    name that has one is used (`BR-0088` for `Report BR-0088`), else the name without what it adds in brackets, else the
+    rarest capitalised word (a surname for a full name). Words are compared after NFKC and case folding.
 
     >>> from polygraph.records import Chunk
     >>> text = "Old Anna\nQuill sailed. Quill's ship sank."
@@ -137,8 +137,12 @@ class Locator:
                 found = self._words.find(keys[1:], gaps[1:])
             if not found:
                 # The other words of such a name are those of its kind, which others bear too.
-                code = _code(text)
-                found = self._find(code) if code not in ("", text) else self._by_rarest(words)
+                code, bracket = _code(text), _BRACKET.search(text)
+                if code not in ("", text):
+                    return self._find(code)
+                found = self._find(text[: bracket.start()]) if bracket else []
+            if not found:
+                found = self._by_rarest(words)
         return found
 
     def _by_rarest(self, words: list[str]) -> list[tuple[int, int]]:
@@ -267,6 +271,7 @@ _CODE = re.compile(
     r"\b(?<![-/.])(?:[A-Z]+\d\w*|(?:[A-Z]+|[A-Z]*\d+[A-Z]*)(?:[-/.](?:[A-Z]+|[A-Z]*\d+[A-Z]*))+)\b(?![-/.]\w)"
 )
 """Capitals followed by digits, or several parts of capitals and digits."""
+_BRACKET = re.compile(r"\s*\([^()]*\)$")
 _YEARS = re.compile(r"[12]\d{3}[-/][12]\d{3}")
 _DIGIT = re.compile(r"\d")
 _LONG_SPACE = re.compile(r"\s(?:(?<=[^\S ])\s*|\s+)")

@@ -132,8 +132,9 @@ def apply_answers(
         cannot_link: decisions of the user.
 
     Returns:
-        The entities; of two that merge, that with more mentions keeps its id, of presumed ones the longer name. A pair
-        that is not the same is `apart` by the rule ``model``; a presumed pair is merged unless an answer parts it.
+        The entities; of two that merge, that with more mentions keeps its id, of presumed ones and of a name and its
+        short form the longer name. A pair that is not the same is `apart` by the rule ``model``; a presumed pair is
+        merged unless an answer parts it.
     """
     group = _Groups(resolved, cannot_link)
     for pair, same in answers.items():
@@ -168,13 +169,15 @@ def apply_answers(
 def _better_named(pair: PairDecision) -> str:
     """Return the entity that keeps its id as in `Merger`, or nothing if that with more mentions does.
 
-    Of two that a rule presumes one, it is that with the longer name.
+    Of two that a rule presumes one, and of a name and its short form, it is that with the longer name: ``S. Orde``
+    may be anybody beside ``Sunniva Orde``.
     """
     yields = [yields_its_id(name) for name in pair.names]
     n_characters = [len(name) for name in pair.names]
     if yields[0] != yields[1]:
         return pair.entities[yields[0]]
-    if pair.decision != "presumed" or n_characters[0] == n_characters[1]:
+    prefers_longer = pair.decision == "presumed" or pair.rule == "short name"
+    if not prefers_longer or n_characters[0] == n_characters[1]:
         return ""
     return pair.entities[n_characters[0] < n_characters[1]]
 

@@ -15,7 +15,14 @@ from polygraph.ids import chunk_id, window_id
 from polygraph.records import Chunk, Document, Json, Window
 from polygraph.text.headings import MAX_HEADING, UNDERLINE, heading_paths
 from polygraph.text.passage import short_fields
-from polygraph.text.sentences import asks_in_a_line, is_hard_wrapped, sentence_spans, trim_span
+from polygraph.text.sentences import (
+    MARKUP,
+    asks_in_a_line,
+    is_hard_wrapped,
+    is_line_in_bold,
+    sentence_spans,
+    trim_span,
+)
 
 Count = Callable[[Sequence[str]], list[int]]
 
@@ -47,7 +54,8 @@ def chunk(
     last whole sentences of the one before, as many as fit in `overlap_tokens`. Sentences are packed greedily; a
     chunk that is at least 40 % full ends before a heading; one that is full ends at its last paragraph end,
     if that leaves it at least 60 % full, else at its last sentence end. A heading stays with what follows
-    it, and so does a sentence that ends with a colon, or a question on its own line. A document that fits is one chunk.
+    it, and so does a sentence that ends with a colon, or a line that is a question or in bold. A document that
+    fits is one chunk.
 
     Args:
         document: its ``metadata["pages"]``, if present, are the offsets where pages start.
@@ -258,8 +266,14 @@ def _atoms(
             grade = _PARAGRAPH if breaks > 1 or (breaks and not wrapped) else _SENTENCE
         weight = max(n_tokens, -(-(following - start) // _MAX_CHARS_PER_TOKEN))  # rounded up
         atoms.append(_Atom(start, end, weight, grade))
-        # A list, a command or an answer follows; a question above a heading is not answered below it.
-        after_lead_in = text[end - 1] == ":" or (following not in heads and asks_in_a_line(text, start, end))
+        # A list, a command or an answer follows; what leads to it stays before a heading.
+        if not text[start:end].strip(MARKUP):
+            after_lead_in &= following not in heads  # the end of bold text
+        else:
+            after_lead_in = text[end - 1] == ":" or (
+                following not in heads
+                and (asks_in_a_line(text, start, end) or is_line_in_bold(text, start, end))
+            )
         while line < len(lines) and 0 <= lines[line][1] < end:
             line += 1
         after_heading = line < len(lines) and lines[line][0] <= start

@@ -119,14 +119,30 @@ def asks_in_a_line(text: str, start: int, end: int) -> bool:
     >>> asks_in_a_line(text, 0, 17), asks_in_a_line(text, 35, 46)
     (True, False)
     """
-    if not is_question(text[start:end].rstrip()):
+    return is_question(text[start:end].rstrip()) and _line_of(text, start, end) != ""
+
+
+def is_line_in_bold(text: str, start: int, end: int) -> bool:
+    r"""Return whether a sentence is a whole line in bold, which is a heading in all but its mark.
+
+    >>> text = "**We open at ten.**\n**Note** that we close early."
+    >>> is_line_in_bold(text, 0, 17), is_line_in_bold(text, 20, 48)
+    (True, False)
+    """
+    if not text.startswith(("**", "__"), start):
         return False
+    return _line_of(text, start, end).strip().endswith(("**", "__"), 3)
+
+
+def _line_of(text: str, start: int, end: int) -> str:
+    """Return a sentence with the markup around it on its lines; nothing if anything else stands there."""
     # Not by finding the ends of the line: one line can be a whole document.
     while start and text[start - 1] in MARKUP and text[start - 1] != "\n":
         start -= 1
     while end < len(text) and text[end] in MARKUP and text[end] != "\n":
         end += 1
-    return text[start - 1 : start] in ("", "\n") and text[end : end + 1] in ("", "\n")
+    is_alone = text[start - 1 : start] in ("", "\n") and text[end : end + 1] in ("", "\n")
+    return text[start:end] if is_alone else ""
 
 
 def is_message(text: str, start: int) -> bool:

@@ -199,6 +199,23 @@ def test_a_statement_that_only_repeats_two_names_of_one_entity_is_left_out(said,
     assert (said in [d.text for d in firm.descriptions]) == is_shown
 
 
+@pytest.mark.parametrize(
+    ("said", "is_shown"),
+    [("Short name of the Brunn AG.", False), ("Short name of the Brunn AG until 1962.", True)],
+)
+def test_a_description_of_nothing_but_names_is_left_out(said, is_shown):
+    rows = Extraction(
+        window="a@0",
+        entities=(
+            entity("Brunn", "a:0", description=said),
+            entity("Brunn AG", "a:0", description="Firm that makes cars."),
+        ),
+    )
+    ids = names(rows, **{"Brunn AG": "brunn ag", "Brunn": "brunn ag"})
+    (firm,) = merge([rows], ids, ORDER, by_model=True).entities
+    assert (said in [d.text for d in firm.descriptions]) == is_shown
+
+
 def test_descriptions_are_distinct_and_in_the_order_of_the_documents():
     late = Extraction(window="c@0", entities=(entity("X", "c:0", description="said twice"),))
     early = Extraction(

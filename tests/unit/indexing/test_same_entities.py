@@ -322,6 +322,18 @@ def test_a_general_noun_or_initials_do_not_keep_their_id_beside_a_name_however_o
     assert apply_answers(before, {(lesser, "quill"): True}).ids == ["quill"]
 
 
+def test_a_short_form_does_not_keep_its_id_beside_the_full_name():
+    short = PairDecision(
+        entities=("s orde", "sunniva orde"),
+        names=("s orde", "sunniva orde"),
+        decision="undecided",
+        rule="short name",
+        score=0.5,
+    )
+    before = resolved(["s orde", "sunniva orde"], [0, 0, 1], [short])
+    assert apply_answers(before, {short.entities: True}).ids == ["sunniva orde"]
+
+
 def test_presumed_pairs_are_one_unless_the_model_objects():
     presumed = PairDecision(
         entities=("daniel kest", "kest"),

@@ -121,7 +121,16 @@ def test_a_heading_moves_to_the_next_chunk_if_its_text_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["Q: Where do we moor?", "**Where do we moor?**", "Where do we moor today?"]
+    "question",
+    [
+        "Q: Where do we moor?",
+        "**Where do we moor?**",
+        "**Where do we moor?**\n",
+        "Where do we moor today?",
+        "**Where we moor now.**",
+        "**Where we moor now.**\n",
+        "**Where we moor:**\n",
+    ],
 )
 def test_a_question_on_its_own_line_moves_to_the_chunk_of_its_answer(question: str) -> None:
     text = f"One two three. Four five six.\n\n{question}\nMoor at the north quay by night."
@@ -131,10 +140,15 @@ def test_a_question_on_its_own_line_moves_to_the_chunk_of_its_answer(question: s
     ]
 
 
-def test_a_question_above_a_heading_stays_before_it() -> None:
-    text = "# One\n\nOne two three. Four five six.\n\nAny more questions?\n\n# Two\n\nMoor at the north quay by night."
+@pytest.mark.parametrize(
+    "question", ["Any more questions?", "**Any more questions?**", "**No more questions.**"]
+)
+def test_a_question_above_a_heading_stays_before_it(question: str) -> None:
+    text = (
+        f"# One\n\nOne two three. Four five six.\n\n{question}\n\n# Two\n\nMoor at the north quay by night."
+    )
     assert [c.text for c in chunk(document(text), words, max_tokens=12)] == [
-        "# One\n\nOne two three. Four five six.\n\nAny more questions?",
+        f"# One\n\nOne two three. Four five six.\n\n{question}",
         "# Two\n\nMoor at the north quay by night.",
     ]
 

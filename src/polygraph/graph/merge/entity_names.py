@@ -7,9 +7,11 @@ from polygraph.text.normalize import normalize_name
 from polygraph.text.words import content_stem_set
 
 _SAYING_NAME = content_stem_set(
-    "abbreviated abbreviation also called calls formerly known name named names same stands used "
+    "abbreviated abbreviation also called calls formerly full known name named names same short stands used "
     "abkürzung auch früher genannt heißt hieß kurz name steht"
 )
+_BARE = 80
+"""Characters of a description that may say nothing but names."""
 _DENIALS = frozenset(["not", "no", "never", "nicht", "kein", "keine", "nie"])
 
 
@@ -47,32 +49,38 @@ def shown_spelling(
 
 
 def without_bare_names(
-    said: Sequence[tuple[Description, int]], names: Sequence[str]
+    said: Sequence[tuple[Description, int]], names: Sequence[str], *, by_model: bool
 ) -> Sequence[tuple[Description, int]]:
-    """Leave out what is said of two names of an entity that only says that they are its names.
+    """Leave out what only says that two names of an entity are its names.
 
     A model that is asked for both names and a relation between them says so twice: ``Name of the captain in the
-    village`` and ``The captain is called the Admiral.`` One that denies, or with a word that neither a name nor another
-    description of its chunk has, stays.
+    village`` and ``The captain is called the Admiral.`` What is said of two names stays if it denies, or has a word
+    that neither a name nor another description of its chunk has. What a model says of one name stays if it has any
+    word of its own: ``Short name of the Halcyon`` has none.
 
     Args:
         said: descriptions with the numbers of the spellings that they are of, -1 where of two names.
         names: all spellings of the entity.
+        by_model: whether a model wrote the descriptions, and not a parser that takes sentences of the text.
     """
-    if len(said) == 1 or all(spelling >= 0 for _, spelling in said):
+    of_two = any(spelling < 0 for _, spelling in said)
+    if len(said) == 1 or len(names) == 1 or not (by_model or of_two):
         return said
     known: dict[str, set[str]] = {}
-    for description, spelling in said:
-        if spelling >= 0:
-            known.setdefault(description.chunk, set()).update(content_stem_set(description.text))
+    if of_two:
+        for description, spelling in said:
+            if spelling >= 0:
+                known.setdefault(description.chunk, set()).update(content_stem_set(description.text))
     of_names = _SAYING_NAME.union(*map(content_stem_set, names))
-    kept = [
-        (description, spelling)
-        for description, spelling in said
-        if spelling >= 0
-        or not content_stem_set(description.text) <= of_names | known.get(description.chunk, set())
-        or not _DENIALS.isdisjoint(description.text.casefold().split())
-    ]
+
+    def is_bare(description: Description, spelling: int) -> bool:
+        text = description.text
+        if spelling >= 0 and not (by_model and len(text) <= _BARE):
+            return False
+        of_others = known.get(description.chunk, set()) if spelling < 0 else set[str]()
+        return content_stem_set(text) <= of_names | of_others and _DENIALS.isdisjoint(text.casefold().split())
+
+    kept = [each for each in said if not is_bare(*each)]
     return kept or said[:1]
 
 
@@ -99,16 +107,17 @@ def with_other_name(said: Description, other: str, name: str, *, is_person: bool
 def _adds_a_name(other: str, name: str, *, is_person: bool) -> bool:
     """Return whether a spelling has a word in capitals or a code that another lacks; of a person, as its last word.
 
-    Titles, initials, given names and surnames alone say nothing new of a person.
+    Titles, initials, given names and surnames alone say nothing new of a person, nor does what stands in brackets.
 
     >>> _adds_a_name("Brunn & Sons", "Brunn AG", is_person=False), _adds_a_name("the firm", "Brunn AG", is_person=False)
     (True, False)
     >>> [_adds_a_name(n, "Ada Lind", is_person=True) for n in ("Miss A. Lind", "Ada Lind Okoro")]
     [False, True]
-    >>> _adds_a_name("participant 03-011", "Ada Lind", is_person=True)
-    True
+    >>> [_adds_a_name(n, "Ada Lind", is_person=True) for n in ("participant 03-011", "Ada Lind (Chief Pilot)")]
+    [True, False]
     """
     known = set(normalize_name(name).split())
+    other = other.partition(" (")[0]
     words = other.split()[-1:] if is_person else other.split()
     return any(
         (word[:1].isupper() or any(map(str.isdigit, word)))

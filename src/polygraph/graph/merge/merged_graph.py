@@ -293,7 +293,7 @@ class MergedGraph:
                     with_other_name(d, self._spellings[s], name, is_person=is_person)
                     if s >= 0 and self._by_model
                     else d
-                    for d, s in without_bare_names(said, [text for _, text in spelt])
+                    for d, s in without_bare_names(said, [text for _, text in spelt], by_model=self._by_model)
                 ]
                 yield Entity(
                     id=i,

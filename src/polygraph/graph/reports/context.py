@@ -227,7 +227,7 @@ class _Page:
             return f"Briefing on a part of the group: {_one_line(item.text)} {source(*item.chunks)}"
         if isinstance(item, Description):
             return f"Passage: {shorten(_one_line(item.text), _MAX_PASSAGE)} {source(item.chunk)}"
-        parts = []
+        parts, says_more = [], False
         head = self._wording.head(item, self._names)
         stated = head.casefold().removeprefix("relation ") if isinstance(item, Relation) else None
         new_descriptions = [d for d in item.descriptions if d.text not in self._shown]
@@ -236,13 +236,16 @@ class _Page:
             said, number = self._wording.description(description.text), source(description.chunk)
             is_repeated = stated is not None and said.rstrip(".").casefold() == stated
             parts.append(number if is_repeated else f"{said} {number}")
+            says_more |= not is_repeated
         if not parts and item.chunks:
             # Even a bare name has a source, and a filter on documents must see it.
             repeated = [d for d in item.descriptions if d.text in self._shown]
             chunks = [*(d.chunk for d in repeated), *item.chunks]
             number = source(next((chunk for chunk in chunks if (chunk,) in self._numbers), item.chunks[0]))
-            parts.append(f"{self._pointer(item, repeated)} {number}".lstrip() if repeated else number)
-        return f"{head}: {' '.join(parts)}" if parts else head
+            pointer = self._pointer(item, repeated) if repeated else ""
+            parts.append(f"{pointer} {number}".lstrip())
+            says_more = bool(pointer)
+        return f"{head}{':' if says_more else ''} {' '.join(parts)}".rstrip()
 
     def _chosen(self, descriptions: Sequence[Description]) -> Sequence[Description]:
         """Return at most `_MAX_DESCRIPTIONS`, in order, those from chunks shared with other members rather than others.

@@ -1,7 +1,8 @@
 """The map step of global search: the points of a batch of reports that help to answer a question.
 
 Asks for points with scores and the numbers of their reports. A reply without a list of points raises `UnusableReply`
-after the repair round; items of the list without text or with score 0 are dropped.
+after the repair round; items of the list without text or with score 0 are dropped. A point without a score counts as
+useful: a model that leaves a field out found the statement worth writing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,8 @@ from polygraph.tasks.parsing.short_replies import field_text, integer, number
 
 _MAX_POINTS = 12
 _MAX_REPLY_TOKENS = 1_500
+_UNSTATED_SCORE = 50.0
+"""Score of a point without one: what the prompt calls useful."""
 _SCHEMA: Mapping[str, Any] = object_schema(
     {
         "points": {
@@ -87,9 +90,12 @@ def parse_points(text: str, reports: Sequence[Report]) -> list[Point]:
         if not isinstance(item, dict):
             continue
         statement = field_text(item.get("point") or item.get("description")).strip()
-        score = number(item.get("score"), 0, 100) or 0.0
+        score = number(item.get("score"), 0, 100)
+        if score is None:
+            score = _UNSTATED_SCORE
         named = item.get("reports")
-        numbers = [integer(str(n), 1, len(reports)) for n in named] if isinstance(named, list) else []
+        several = named if isinstance(named, list) else [named]
+        numbers = [integer(str(n), 1, len(reports)) for n in several]
         chosen = [reports[n - 1] for n in dict.fromkeys(numbers) if n is not None] or list(reports)
         if statement and score > 0:
             points.append(

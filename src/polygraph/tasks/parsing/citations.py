@@ -67,16 +67,26 @@ def likely_sources(text: str, items: Sequence[str]) -> tuple[int, ...]:
 def supporting_chunks(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:
     """Return the chunks of the findings that share most words with a statement; all chunks if no finding shares any.
 
-    A finding counts if it shares at least half as many words as the best one.
+    A finding counts if it shares at least half as many words as the best one. What a summary says rests on all chunks
+    of its report, if it shares more words with the statement than any finding does.
     """
     wanted = set(content_stems(statement))
+
+    def n_shared(text: str) -> int:
+        return len(wanted & set(content_stems(text)))
+
     scored = [
-        (len(wanted & set(content_stems(f"{f.summary} {f.explanation}"))), f.chunks)
+        (n_shared(f"{f.summary} {f.explanation}"), f.chunks)
         for report in reports
         for f in report.findings
         if f.chunks
     ]
     best = max((score for score, _ in scored), default=0)
+    of_summaries = [(n_shared(report.summary), report.chunks) for report in reports]
+    if best < (best_summary := max((score for score, _ in of_summaries), default=0)):
+        return tuple(
+            dict.fromkeys(c for score, chunks in of_summaries if score == best_summary for c in chunks)
+        )
     if best == 0:
         return tuple(dict.fromkeys(c for r in reports for c in r.chunks))
     return tuple(dict.fromkeys(c for score, chunks in scored if 2 * score >= best for c in chunks))

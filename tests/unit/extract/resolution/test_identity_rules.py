@@ -349,6 +349,36 @@ def test_a_full_name_without_the_title_that_others_have_is_not_mr(others, is_one
     assert is_one or [p.decision for p in found.pairs if "albert gudgeon" in p.entities] == ["undecided"]
 
 
+def test_what_a_reply_adds_to_one_name_to_tell_two_apart_keeps_them_apart():
+    rows = [
+        ("minutes", "Ruth Vane (chief pharmacist)", "person", "Asked for two pharmacists."),
+        ("minutes", "Ruth Vane (lead governor)", "person", "Reported complaints about the barrier."),
+        ("minutes", "Gerald Mott", "person", "Abstained."),
+        ("later", "Ruth Vane", "person", "Chief pharmacist who spoke of the library."),
+        ("news", "Ruth Vane", "person", "Lead governor who had warned about staffing."),
+    ]
+    found = resolved(rows)
+    chief, governor = (("minutes", rows[n][1]) for n in (0, 1))
+    assert not same(found, chief, governor)
+    assert same(found, chief, ("later", "Ruth Vane"))
+    assert same(found, governor, ("news", "Ruth Vane"))
+    assert found.entity_of["later@0", "Ruth Vane"] == "ruth vane (pharmacist)"
+
+
+def test_an_addition_that_only_says_more_does_not_part():
+    rows = [
+        ("a", "Ruth Vane (pharmacist)", "person", "Asked for help."),
+        ("a", "Ruth Vane (chief pharmacist)", "person", "Spoke."),
+    ]
+    assert same(resolved(rows), ("a", rows[0][1]), ("a", rows[1][1]))
+
+
+def test_a_thing_is_not_the_kind_that_a_relation_says_it_is():
+    rows = [("a", "S5-00417", "object", "A pump in bay 14."), ("a", "Sonde 5", "object", "Model of pump.")]
+    found = resolved(rows, ("a", "S5-00417", "is a", "Sonde 5"))
+    assert not same(found, ("a", "S5-00417"), ("a", "Sonde 5"))
+
+
 def test_the_younger_is_not_merged_with_the_only_longer_name_without_being_asked():
     found = resolved(
         [

@@ -50,6 +50,20 @@ def test_a_point_rests_on_the_findings_that_say_it():
     assert point.chunks == ("a:1",)
 
 
+def test_a_point_that_only_the_summary_says_rests_on_the_whole_report():
+    report = Report(
+        community="0-c",
+        level=0,
+        title="The ward",
+        summary="The ward was short of nurses.",
+        findings=(Finding(summary="The ward keeps old pumps.", chunks=("c:1",)),),
+        rating=5.0,
+        chunks=("c:0", "c:1"),
+    )
+    said = models(reply(("The ward was short of nurses.", 60, [1])))
+    assert find_points(QUESTION, [report], said)[0].chunks == ("c:0", "c:1")
+
+
 def test_a_point_that_no_finding_shares_a_word_with_rests_on_the_whole_report():
     (point,) = found(("Zinc.", 10, [1]))
     assert point.chunks == ("a:0", "a:1", "a:2")
@@ -62,17 +76,20 @@ def test_numbers_of_reports_that_are_not_there_count_as_all():
 
 
 def test_scores_are_read_as_numbers_within_bounds_and_zero_is_dropped():
-    points = found(
-        ("a", "85", [1]), ("b", 400, [1]), ("c", 0, [1]), ("d", "high", [1]), ("", 50, [1]), ("e", -3, [1])
-    )
+    points = found(("a", "85", [1]), ("b", 400, [1]), ("c", 0, [1]), ("", 50, [1]), ("e", -3, [1]))
     assert [(p.text, p.score) for p in points] == [("a", 85.0), ("b", 100.0)]
 
 
-def test_a_score_that_is_not_a_number_is_none():
-    points = find_points(
-        QUESTION, REPORTS, models('{"points": [{"point": "a", "score": NaN, "reports": [1]}]}')
+@pytest.mark.parametrize("score", ["", '"score": "high", ', '"score": NaN, '])
+def test_a_point_without_a_score_is_kept_as_useful(score):
+    (point,) = find_points(
+        QUESTION, REPORTS, models(f'{{"points": [{{"point": "a", {score}"reports": [1]}}]}}')
     )
-    assert all(p.score == p.score for p in points)
+    assert point.score == 50.0
+
+
+def test_a_report_may_be_named_without_a_list():
+    assert found(("a", 50, 2))[0].reports == found(("a", 50, "2"))[0].reports == ("0-b",)
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,8 @@ class Attributes:
         if self.suffix:
             return f"the {self.suffix}"
         if self.occupations:
-            return min(self.occupations)
+            # A trade tells more than a rank: the pharmacist, and not the chief.
+            return min(self.occupations, key=lambda each: (each in OFFICES, each))
         if self.within:
             return min(self.within)
         if self.born:

@@ -71,6 +71,9 @@ _EQUATES = re.compile(
 )
 _BE = frozenset(["is", "are", "was", "were", "been"])
 """With which ``named`` does not mean that the source named the target."""
+_IS = frozenset(["is", "was", "ist", "war", "est", "es", "era", "è", "é", "er"])
+_INDEFINITE = frozenset(["a", "an", "un", "une", "una"])
+"""Articles before a kind of thing: ``is a`` says what something is, not who."""
 _BECOMES = re.compile(r"(?:sold|marketed|traded|branded)(?: (?!for\b|as\b)\w+){0,3} as")
 _EQUATES_ANYWHERE = re.compile(
     "又名|又称|又稱|亦称|亦稱|原名|本名|别名|別名|改名|更名|改称|改稱|也叫|简称|簡稱|曾用名|旧称|舊稱|旧名|旧姓|笔名|筆名|同一人|"
@@ -121,6 +124,8 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
     ['other', 'equates', 'equates', 'equates']
     >>> [kind_of_predicate(p) for p in ("had named", "was later named", "is common name of")]
     ['other', 'becomes', 'equates']
+    >>> [kind_of_predicate(p) for p in ("is", "is a", "was the")]
+    ['becomes', 'other', 'becomes']
     >>> [kind_of_predicate(p) for p in ("heißt heute", "γνωστός ως", "Previously Known As")]
     ['equates', 'equates', 'equates']
     """
@@ -140,11 +145,8 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
     phrase = " ".join(core)
     if not phrase:
         # ``is`` alone: the text says that one is the other.
-        return (
-            "becomes"
-            if words[0] in ("is", "was", "ist", "war", "est", "es", "era", "è", "é", "er")
-            else "other"
-        )
+        states_identity = words[0] in _IS and words[-1] not in _INDEFINITE
+        return "becomes" if states_identity else "other"
     if _EQUATES.fullmatch(phrase) or (phrase.startswith(("called", "named in")) and passive):
         return "equates"
     if (

@@ -1,7 +1,8 @@
-"""What the relations of one document state about the identity of its names.
+"""What the rows of one document state about the identity of its names.
 
 A model that writes records of their own for two names of one reply, and a relation between them, means two things,
-unless the predicate itself says that they are one.
+unless the predicate itself says that they are one. It means two as well if it adds different words to one name, as the
+prompt asks for namesakes: ``Ruth Vane (pilot)``, ``Ruth Vane (chemist)``.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations
 from string import ascii_letters, digits
 
 from polygraph.extract.lexicon import GENERIC_HEADS, OCCUPATIONS, TITLES, TYPE_OF_NOUN
@@ -114,7 +116,7 @@ class Statements:
 
 
 def read_statements(names: Sequence[WindowName], relations: Iterable[NameRelation]) -> Statements:
-    """Collect what relations state about the identity of names.
+    """Collect what relations, descriptions and the names themselves state about the identity of names.
 
     Args:
         names: of one document.
@@ -146,8 +148,22 @@ def read_statements(names: Sequence[WindowName], relations: Iterable[NameRelatio
         if link == APART:
             keys = ((a, b) for a in (source.parts.key, source.base) for b in (target.parts.key, target.base))
             found.apart_keys.update(frozenset(pair) for pair in keys if pair[0] != pair[1])
+    _add_namesakes(found, names)
     _add_descriptions(found, names, seen)
     return found
+
+
+def _add_namesakes(found: Statements, names: Sequence[WindowName]) -> None:
+    """Keep apart what a model names alike in one window with different additions: ``Mercury (planet)``."""
+    by_name: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for n, name in enumerate(names):
+        if name.parts.apposition:
+            by_name[name.mention.window, name.parts.base].append(n)
+    for some in by_name.values():
+        for i, j in combinations(some, 2):
+            first, second = (set(normalize_name(names[n].parts.apposition).split()) for n in (i, j))
+            if not (first <= second or second <= first):
+                found.links[i].append((j, APART, "named apart"))
 
 
 def _add_descriptions(

@@ -1,6 +1,6 @@
 """Creating an index from an export of Polygraph, or from a graph that another program made."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -53,6 +53,13 @@ def import_into(
     form = detect_format(source, format)
     # What a chat model wrote comes from the export, and it is not asked again.
     without_chat = replace(models, chat=None)
+    build_layers = partial(
+        build,
+        processes=settings.processes,
+        approximate_rows=settings.approximate_rows,
+        pgvector_rows=settings.pgvector_rows,
+        extract=False,
+    )
     if form == "jsonl":
         exported = read_export_manifest(source)
         layers, notes = _rebuildable(exported, models)
@@ -60,7 +67,7 @@ def import_into(
             with filling:
                 total = exported.counts["documents"]
                 read_jsonl(source, store, lambda done: progress("documents", done, total))
-            return _build_exported(store, exported, layers, notes, without_chat, progress)
+            return _build_exported(store, exported, layers, notes, without_chat, progress, build_layers)
     graph = read_graph(source, form)
     manifest = replace(
         choose_manifest(place_of(folder), None, settings, models, "nlp"),
@@ -75,7 +82,7 @@ def import_into(
                 store, graph, converted, manifest, lambda done, total: progress("documents", done, total)
             )
         report = BuildReport(added=held["documents indexed"], source=held)
-        build(store, manifest, without_chat, list(DEPENDENCIES), report, progress, extract=False)
+        build_layers(store, manifest, without_chat, list(DEPENDENCIES), report, progress)
         return _add_notes(store, report, [*graph.import_notes(), *_differences(store.place, graph, report)])
 
 
@@ -86,15 +93,16 @@ def _build_exported(
     notes: list[str],
     models: Models,
     progress: Progress,
+    build_layers: Callable[..., BuildReport],
 ) -> BuildReport:
     """Build the layers of an export from its rows, and adopt its reports if their communities are found again."""
     manifest = exported.manifest
     written = "reports" in layers and not manifest.reports.startswith("extractive")
     wanted = [x for x in layers if not (written and x in ("reports", *dependents("reports")))]
     report = BuildReport(added=exported.counts["documents"])
-    build(store, manifest, models, wanted, report, progress, extract=False)
+    build_layers(store, manifest, models, wanted, report, progress)
     if written and adopt_reports(store, manifest):
-        build(store, manifest, models, layers, report, progress, extract=False)
+        build_layers(store, manifest, models, layers, report, progress)
     elif written:
         notes.append(
             "the imported reports are not about the communities that were found again, and wait unused. "

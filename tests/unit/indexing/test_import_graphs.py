@@ -8,6 +8,7 @@ import pytest
 
 from polygraph import Index
 from polygraph.errors import BadInput, IndexLocked, IndexMismatch, MissingExtra
+from polygraph.indexing import vector_layers
 from polygraph.indexing.exchange.exporters.folder import VERSION
 from polygraph.indexing.exchange.importers import safe_read
 from polygraph.indexing.exchange.importers.align_text_units import NO_UNIT, overlap
@@ -689,3 +690,16 @@ def test_the_command_imports_and_says_what_was_left_out(call, tmp_path):
     refused = call("import", str(folder), "--format", "csv", "--index", str(tmp_path / "no.index"))
     assert refused.code == 2
     assert "relations.csv" in refused.err
+
+
+def test_an_import_follows_the_settings_for_large_layers(tmp_path, monkeypatch):
+    least = []
+    monkeypatch.setattr(vector_layers, "add_codes", lambda _folder, rows: least.append(rows))
+    with offline(tmp_path / "i", approximate_rows=7) as index:
+        index.import_(triples(tmp_path / "g"))
+        index.export(tmp_path / "out")
+    assert set(least) == {7}
+    least.clear()
+    with offline(tmp_path / "copy", approximate_rows=9) as copy:
+        copy.import_(tmp_path / "out")
+    assert set(least) == {9}

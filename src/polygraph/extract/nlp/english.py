@@ -69,10 +69,7 @@ def _extract_sentence(
         )
         keys.append(key)
         if key and mention.is_name:
-            before = sentence.words[max(0, mention.first - 2) : mention.first]
-            is_determined = before[-1:] != [] and before[-1].lower() in _DETERMINERS
-            at = before[-2:-1] if is_determined else before[-1:]
-            is_located = at != [] and at[0].lower() in _OF_PLACE
+            is_located, is_determined = _context(sentence.words, mention.first)
             builder.add_context(key, is_located=is_located, is_determined=is_determined)
         for i in range(mention.first, mention.last) if mention.is_name else (mention.last - 1,):
             if mention.is_name or not token_keys[i]:
@@ -97,6 +94,15 @@ def _extract_sentence(
         [*antecedents, *(key for key in keys if key)], in_triples, sentence.text, position
     )
     return _antecedent(builder, sentence, token_keys)
+
+
+def _context(words: list[str], first: int) -> tuple[bool, bool]:
+    """Return whether the word at `first` is behind a preposition of place, and whether behind a determiner."""
+    before = [word.lower() for word in words[max(0, first - 2) : first]]
+    is_determined = bool(before) and before[-1] in _DETERMINERS
+    if is_determined:
+        before.pop()
+    return bool(before) and before[-1] in _OF_PLACE, is_determined
 
 
 def _can_be(builder: RowBuilder, one: str, other: str) -> bool:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from polygraph.extract.full_names import NOT_SURNAMES, is_full_name
 from polygraph.extract.lexicon import COMPANY_FORMS, GIVEN_NAMES, TITLES, TYPE_OF_NOUN
 
-_CERTAIN = 100
-"""Votes that decide a type."""
 _DOUBTED = frozenset(["", "organization", "place", "product", "group"])
 """Types that the recogniser gives to full names of people, too."""
 _DOUBTED_ALONE = _DOUBTED | {"concept"}
@@ -93,7 +91,8 @@ def settle_types(names: Sequence[NameInWindow]) -> None:
 
 
 def _make_person(name: NameInWindow) -> None:
-    name.types["person"] += _CERTAIN
+    name.types.clear()
+    name.types["person"] = name.n
 
 
 def _may_be_full_name(name: NameInWindow) -> bool:

@@ -93,28 +93,26 @@ def test_other_questions_have_no_test(question):
     assert role_test(question) is None
 
 
+def candidates_of(text):
+    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=40)
+    return candidate_sentences([Passage(chunk=chunk, title="Letter", evidence=1)])
+
+
 def test_a_signature_of_three_lines_states_who_holds_the_office_of_the_firm():
     letter = "The winch that you sent us in the spring holds well, and so does\nthe rope that came with it."
-    text = f"{letter}\n\nYours faithfully,\nAna Ruiz\nManaging Director\nRowan Boatyard Ltd"
-    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=40)
-    found = candidate_sentences([Passage(chunk=chunk, title="Letter", evidence=1)])
+    found = candidates_of(f"{letter}\n\nYours faithfully,\nAna Ruiz\nManaging Director\nRowan Boatyard Ltd")
     test = role_test("Who is the managing director of Rowan Boatyard?")
     assert "Ana Ruiz Managing Director Rowan Boatyard Ltd" in [c.quoted.text for c in found if test(c)]
 
 
 def test_an_office_in_lower_case_is_joined_to_the_name_above_it():
-    text = (
-        "The winch that you sent us in the spring holds well.\n\nYours,\nAna Ruiz\nClerk to the harbour board"
-    )
-    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=40)
-    found = candidate_sentences([Passage(chunk=chunk, title="Letter", evidence=1)])
+    letter = "The winch that you sent us in the spring holds well."
+    found = candidates_of(f"{letter}\n\nYours,\nAna Ruiz\nClerk to the harbour board")
     assert "Ana Ruiz Clerk to the harbour board" in [c.quoted.text for c in found]
 
 
 def test_lines_of_several_people_are_joined_in_pairs():
     intro = "The people below can be reached by telephone on all days of\nthe week, from nine to five."
-    text = f"{intro}\n\nAna Ruiz\nManaging Director\nTom Hill\nLocal Secretary"
-    chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=40)
-    found = candidate_sentences([Passage(chunk=chunk, title="People", evidence=1)])
+    found = candidates_of(f"{intro}\n\nAna Ruiz\nManaging Director\nTom Hill\nLocal Secretary")
     test = role_test("Who is the local secretary?")
     assert [c.quoted.text for c in found if test(c)] == ["Tom Hill Local Secretary"]

@@ -1,8 +1,8 @@
 """The map step of global search: the points of a batch of reports that help to answer a question.
 
 Asks for points with scores and the numbers of their reports. A reply without a list of points raises `UnusableReply`
-after the repair round; items of the list without text or with score 0 are dropped. A point without a score counts as
-useful: a model that leaves a field out found the statement worth writing.
+after the repair round; items of the list without text or with score 0 are dropped. A point without a readable score
+counts as useful: a model that leaves a field out found the statement worth writing.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,10 @@
-/** Colours that people with colour-blind eyes can tell apart (Okabe and Ito, 2008, with darker and lighter additions). */
+/**
+ * Colours that people with colour-blind eyes can tell apart (Okabe and Ito, 2008, with additions), some made darker so
+ * that each has a contrast of 3 to 1 on the light and on the dark page.
+ */
 
 const COLOURS = [
-  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7d6bb3", "#b39b00", "#4f8f8c", "#a05b2c",
+  "#0072b2", "#c08400", "#009e73", "#c8699d", "#2f93cf", "#d55e00", "#7d6bb3", "#7c7f00", "#4f8f8c", "#a05b2c",
 ]; // prettier-ignore
 const OTHER = "#8d9196";
 

@@ -93,6 +93,7 @@ export function GraphCanvas(props: Props) {
         zIndex: true,
         minCameraRatio: 0.002,
         maxCameraRatio: 2,
+        ...(still() ? { doubleClickZoomingDuration: 1, inertiaDuration: 1 } : {}),
         stagePadding: 40,
         defaultDrawNodeHover: (context, data, settings) => drawHover(made, context, data as unknown as Hovered, settings),
         nodeReducer: (id, data) => {
@@ -165,7 +166,7 @@ export function GraphCanvas(props: Props) {
         const same = Math.abs(camera.x - place.x) + Math.abs(camera.y - place.y) < 0.02 && Math.abs(camera.ratio - ratio) < 0.02;
         if (!same) void camera.animate(place, { duration: still() ? 1 : 300 });
       },
-      zoom: (factor) => void made.getCamera().animate({ ratio: made.getCamera().ratio * factor }, { duration: 150 }),
+      zoom: (factor) => void made.getCamera().animate({ ratio: made.getCamera().ratio * factor }, { duration: still() ? 1 : 150 }),
       png: (legend) => png(made, legend),
       svg: (legend) => new Blob([svgOf(drawn(made), legend, colorsNow())], { type: "image/svg+xml" }),
     };

@@ -18,9 +18,9 @@ from polygraph.evaluate.statistics.win_rates import WinRates
 
 _INK = "#010203"
 """Placeholder that is replaced by the colour of the page's text."""
-_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8b7d3a", "#7f7f7f")
+_COLOURS = ("#0072b2", "#c08400", "#009e73", "#c8699d", "#d55e00", "#2f93cf", "#8b7d3a", "#7f7f7f")
+"""Okabe and Ito's palette, safe for colour blindness, with a contrast of 3 to 1 on light and dark backgrounds."""
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""Okabe and Ito's palette, safe for colour blindness and on light and dark backgrounds."""
 _UMAP_NEIGHBOURS = 15
 """The default of UMAP."""
 _LEAST_FOR_UMAP = 6

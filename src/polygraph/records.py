@@ -530,8 +530,8 @@ class Answer:
     retrieval: Retrieval
     usage: Usage
     extractive: bool = False
-    """True if no language model wrote it: the text consists of sentences from the documents, or is computed from one of
-    their tables."""
+    """True if no language model wrote it: the text consists of sentences from the documents, is computed from one of
+    their tables, or counts what the collection holds."""
     notes: tuple[str, ...] = ()
     """Remarks for readers, such as citations that were removed because they did not resolve."""
     nearest: tuple[Citation, ...] = ()

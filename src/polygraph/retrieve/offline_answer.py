@@ -1,4 +1,4 @@
-"""Answers without a model: by the rules for tables and verdicts, with sentences, or from the graph; or a refusal."""
+"""Answers without a model: by rules for tables and verdicts, by sentences, from the graph, by counting; or refusals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from itertools import pairwise
 from polygraph.models import Models
 from polygraph.records import Citation, Evidence, Retrieval
 from polygraph.retrieve.cited_sentences import cite
+from polygraph.retrieve.collection_profile import describe_collection
 from polygraph.retrieve.connecting_sentences import answer_connection
 from polygraph.retrieve.evidence import chunk_numbers, passages_of
 from polygraph.retrieve.graph_statements import (
@@ -23,6 +24,7 @@ from polygraph.tasks.offline.question_scope import (
     is_global_question,
     refers_back,
     split_questions,
+    subject_words,
     summary_subject,
 )
 from polygraph.tasks.offline.sentence_pool import SentencePool
@@ -88,9 +90,16 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     passages = [] if is_overview and not subject else _passages_for(question, retrieval.evidence, index)
     if subject and (about := _about(subject, question_names(question), passages, models)):
         return _quoted(about, passages)
+    about_all = describe_collection(index) if is_global and not subject_words(question) else []
     if is_overview:
         # The numbers of the evidence stay those of the retrieval.
-        return _from_graph(list_themes(retrieval.evidence, index, only_summaries=bool(summaries)))
+        themes = _from_graph(list_themes(retrieval.evidence, index, only_summaries=bool(summaries)))
+        # A few sentences of many documents do not tell what these are.
+        return replace(themes, text="\n\n".join([*about_all, themes.text]).rstrip())
+    if about_all:
+        return CitedText(
+            text="\n\n".join(about_all), notes=("`graphrag-global` lists the main themes, with sentences",)
+        )
     selection = answer_with_sentences(question, passages, models)
     if not selection.sentences:
         if (found := connections(question, retrieval.evidence, index)).lines:

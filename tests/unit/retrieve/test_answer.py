@@ -334,7 +334,10 @@ def test_an_overview_gives_the_share_of_documents_of_each_theme(retrieval, index
         index,
         hashed_models(),
     )
-    assert found.text == "- The light: Mara Quill built the light. [1] (2 of 3 documents)"
+    assert (
+        found.text
+        == "3 documents: a, b and c.\n\n- The light: Mara Quill built the light. [1] (2 of 3 documents)"
+    )
     assert [c.n for c in found.citations] == [1]
 
 
@@ -352,11 +355,16 @@ def test_a_summary_of_something_named_quotes_what_holds_the_name(retrieval, inde
     assert answer("Summarise the wars of Mongolia.", retrieval, index, hashed_models()).refused
 
 
-def test_an_overview_without_reports_is_refused_for_that_and_not_for_a_german_noun(retrieval, index):
+def test_without_reports_a_question_about_the_whole_is_answered_by_counting_in_any_language(retrieval, index):
     found = answer("Worum geht es in diesen Dokumenten?", retrieval, index, hashed_models())
+    assert (found.text, found.refused) == ("3 documents: a, b and c.", False)
+    assert "graphrag-global" in found.notes[0]
+
+
+def test_a_subject_throughout_the_documents_is_one_for_overviews(retrieval, index):
+    found = answer("What quarrels recur throughout these documents?", retrieval, index, hashed_models())
     assert found.refused
     assert "graphrag-global" in found.text
-    assert "Dokumenten" not in found.text
 
 
 # --- a small model that confirms what rules found --------------------------------------------------------

@@ -11,10 +11,11 @@ _GLOBAL_WORDS = """
     overview general kind kinds way ways run whole back important key corpus text texts archive thing
     things subject
     thema themen hauptthema hauptthemen dokument dokumente dokumenten unterlagen sammlung überblick übersicht
-    wichtigste wichtigsten worum geht handeln insgesamt zusammenfassung fasse zusammen texte texten welche was wovon gib
+    diese dieser diesen wichtigste wichtigsten worum geht handeln insgesamt zusammenfassung fasse zusammen
+    texte texten welche was wovon gib
     thème thèmes sujet sujets principal principaux principale principales grands aperçu résume résumé résumer résumez
-    ensemble parlent textes quels quelles quel
-    tema temas documento documentos colección resumen resume resumir panorama conjunto textos asuntos tratan trata
+    ensemble parlent textes quoi quels quelles quel
+    tema temas documento documentos colección resumen resume resumir panorama conjunto textos asuntos tratan trata estos
     cuáles cuál qué
 """
 _GLOBAL_STEMS = frozenset(stem(word) for word in _GLOBAL_WORDS.split())
@@ -34,8 +35,11 @@ _GLOBAL = {
     r"(?:estos|todos los|los|esta) (?:documentos|textos|colección)",
 }
 _ABOUT_THIS = re.compile(
-    r"what(?:(?: is|'s|’s)(?: all)? this(?: all)?|(?: are|'re|’re)(?: all)? these(?: \w+)?)"
-    r"(?: (?:mainly|mostly|all))? about\W*",
+    r"what(?:(?: is|'s|’s)(?: all)? this(?: all| folder| archive| directory)?|"
+    r"(?: are|'re|’re)(?: all)? these(?: \w+)?)(?: (?:mainly|mostly|all))? about\W*|"
+    r"what(?: is|'s|’s) in (?:here|this folder|these (?:documents|files|papers))\W*|"
+    r"what do these (?:documents|files|papers) (?:contain|cover)\W*|"
+    r"what (?:(?:kinds?|sorts?|types?) of )?(?:documents|files|papers) are (?:these|there|here)\W*",
     re.IGNORECASE,
 )
 """Asks what all of it is about, whatever it is: articles, letters, invoices."""

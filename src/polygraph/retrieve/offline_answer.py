@@ -98,7 +98,7 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
         return replace(themes, text="\n\n".join([*about_all, themes.text]).rstrip())
     if about_all:
         return CitedText(
-            text="\n\n".join(about_all), notes=("`graphrag-global` lists the main themes, with sentences",)
+            text="\n\n".join(about_all), notes=("graphrag-global lists the main themes, with sentences",)
         )
     selection = answer_with_sentences(question, passages, models)
     if not selection.sentences:

@@ -11,8 +11,11 @@ from polygraph.models import Models
 from polygraph.records import Report
 from polygraph.tasks.offline.question_scope import is_global_question, subject_words
 from polygraph.tasks.offline.sentences import DEPENDENT, term_weights
+from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
+_CENTRAL = 2
+"""Sentences of an extractive report in an overview."""
 _MAX_STATEMENTS = 48
 """Statements that the cross-encoder reads for one question."""
 
@@ -37,7 +40,8 @@ def rank_statements(
     For a question about particular things, each summary and finding is a statement. Its score is 100 times the
     logistic function of the cross-encoder's logit, or without a cross-encoder the share of the question's weighted
     words. For a question about the whole collection (`is_global_question`), the statement of a report is its title
-    and summary, scored by the importance of the report and the nearness of its text to the question.
+    and summary, or the two most central sentences of an extractive one, scored by the importance of the report and the
+    nearness of its text to the question.
     """
     if is_global_question(question):
         return _rank_summaries(question, reports, models, most)
@@ -102,7 +106,7 @@ def _rank_summaries(
     order = sorted(range(len(reports)), key=lambda i: (-scores[i], i))
     return [
         ReportStatement(
-            text=f"{reports[i].title}: {reports[i].summary}",
+            text=f"{reports[i].title}: {_central_sentences(reports[i], models)}",
             score=scores[i],
             report=reports[i].community,
             chunks=reports[i].chunks,
@@ -110,3 +114,20 @@ def _rank_summaries(
         for i in order[:most]
         if reports[i].summary
     ]
+
+
+def _central_sentences(report: Report, models: Models) -> str:
+    """Return the summary of a report; of an extractive one, the two sentences nearest to the mean of all, in its order.
+
+    The summary of an extractive report names the most important members, whatever it says of them.
+    """
+    if report.written_by != "extractive":
+        return report.summary
+    statements = [report.summary, *(finding.summary for finding in report.findings)]
+    sentences = [text[start:end] for text in statements for start, end in sentence_spans(text)]
+    if len(sentences) <= _CENTRAL:
+        return " ".join(sentences)
+    vectors = models.name_embedder.embed(sentences, "document")
+    cosines = np.round(dot_rows(vectors, vectors.mean(axis=0)), 6)
+    # Sorting is stable, so that of equals the first comes first.
+    return " ".join(sentences[i] for i in sorted(np.argsort(-cosines, kind="stable")[:_CENTRAL]))

@@ -57,3 +57,19 @@ def test_a_statement_about_him_names_the_report_that_it_is_from():
     texts = [s.text for s in found]
     assert "Group 1: His course was altered before three." in texts
     assert "The helm was put down before three." in texts
+
+
+def test_an_overview_shows_the_central_sentences_of_an_extractive_report_and_what_a_model_summed_up():
+    told = replace(
+        report(
+            1, "The lamp of the light burns colza oil.", "The board bought oil for the lamp of the light."
+        ),
+        summary="The keeper of the light trims the lamp. The band played twice.",
+    )
+    (found,) = rank_statements("What are these papers about?", [told], models())
+    assert (
+        found.text
+        == "Group 1: The lamp of the light burns colza oil. The board bought oil for the lamp of the light."
+    )
+    (found,) = rank_statements("What are these papers about?", [replace(told, written_by="gpt")], models())
+    assert found.text == f"Group 1: {told.summary}"

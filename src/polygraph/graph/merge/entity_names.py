@@ -20,6 +20,9 @@ def shown_spelling(
 ) -> str:
     """Return the most frequent spelling of an entity; ties: longest, then first in code point order.
 
+    Several words in capitals come after the same words with small letters: ``HONORA VANE`` is a heading, a signature or
+    the lettering of a ship.
+
     The id is a better name in two cases. Where the most frequent spelling has no word of it, the one with most of its
     words is returned: ``Late Director`` may be written more often than ``Tobias Quillan``. Where it is a person's given
     name alone, has initials, or is a surname that others have too, with or without a title, the most frequent one with
@@ -32,9 +35,16 @@ def shown_spelling(
         is_person: whether it is the id of a person.
         of_several: whether other ids end with the same word.
     """
-    ordered = [text for _, text in sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))]
-    if len(ordered) == 1:
-        return ordered[0]
+    if len(spelt) == 1:
+        return spelt[0][1]
+    capitals = {text for _, text in spelt if " " in text and text.isupper()}
+    others = {normalize_name(text) for _, text in spelt if text not in capitals} if capitals else set[str]()
+
+    def order(pair: tuple[int, str]) -> tuple[bool, int, int, str]:
+        count, text = pair
+        return text in capitals and normalize_name(text) in others, count, -len(text), text
+
+    ordered = [text for _, text in sorted(spelt, key=order)]
     wanted = entity.split()
     words = {text: normalize_name(text).split() for text in ordered}
     shared = {text: len({*wanted}.intersection(words[text])) for text in ordered}

@@ -51,6 +51,8 @@ _ADJECTIVE_ENDINGS = (
     "ische",
     "ischen",
 )
+_BEFORE_CAPITALS = frozenset(':;"“«(—–')
+"""Behind these a capital may begin a clause or the value of a field, as at the start of a sentence."""
 _BEFORE_PLACES = frozenset(["in", "aus", "nach", "von", "bei", "über", "bis"])
 
 
@@ -116,11 +118,14 @@ def capitalized_spans(text: str, *, language: str = "en") -> list[CapitalizedSpa
 
     A run continues across white space, initials and abbreviations (``J. R. Vane``, ``Mr. Fezziwig``), and
     particles between two capitalised words (``Bank of Norway``, ``Ludwig van Beethoven``). A function word at the
-    start of the sentence is not a name.
+    start of the sentence, or behind a colon or an opening quotation mark, is not a name.
 
     >>> text = "The tug of Mr. J. Vane met the Royal Society of Arts on 3 May 1871."
     >>> [text[s.start:s.end] for s in capitalized_spans(text)]
     ['Mr. J. Vane', 'Royal Society of Arts', '3 May 1871']
+    >>> text = "remarks: Not to be sold, says Vane"
+    >>> [text[s.start:s.end] for s in capitalized_spans(text)]
+    ['Vane']
     """
     taken = dates(text)
     stop = _stop_words(language)
@@ -138,7 +143,8 @@ def capitalized_spans(text: str, *, language: str = "en") -> list[CapitalizedSpa
         if taken and any(a <= begin < b for a, b in taken):
             continue
         word = text[begin:end]
-        if (first or by_noun or len(word) == 1) and word.lower() in stop:
+        begins = first or text[:begin].rstrip(" ")[-1:] in _BEFORE_CAPITALS
+        if (begins or by_noun or len(word) == 1) and word.lower() in stop:
             first = False
             continue
         last = _end_of_run(text, begin, end, taken)

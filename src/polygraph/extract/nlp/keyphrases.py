@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter, defaultdict
 
 from polygraph.text.language import FUNCTION_WORDS
+from polygraph.text.words import word_set
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff々ー"
 _RUN = re.compile(f"[{_UNSPACED}]+")
@@ -17,6 +18,41 @@ _WORD = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+(?:[’'-][\w\u0300-\u036f\u
 _SCRIPT_RUN = re.compile("[\u3400-\u9fff々]{2,8}|[\u30a0-\u30ffー]{2,}")
 _FUNCTION_CHARS = "的了是在和有不人我他她它这那们也就都而及与或着之于以把被让给从到对为上下中里个一之乎者"
 _CHARS = frozenset(_FUNCTION_CHARS)
+_VERBS = {
+    "en": """
+        say says said saying asked told saw seen went gone came took taken gave given got made knew known found
+        kept became began begun brought held stood sent heard felt seemed wanted wrote written paid met ran fell
+        happened called replied answered
+    """,
+    "de": """
+        sagte sagten sagt gesagt fragte fragten ging gingen gegangen kam kamen gekommen nahm nahmen genommen gab
+        gaben gegeben machte machten gemacht sah sahen gesehen standen ließ ließen hielt hielten fand
+        fanden gefunden blieb blieben brachte brachten gebracht wusste wussten dachte dachten schrieb schrieben
+        geschrieben begann antwortete
+    """,
+    "fr": """
+        dit disait disent demanda demandé fit firent faisait vit virent alla allé vint vinrent venu prit prirent
+        pris donna donné mit mirent trouva trouvé laissa laissé répondit écrivit écrit passa arriva
+    """,
+    "es": """
+        dijo dijeron dicho preguntó preguntaron hizo hicieron vio vieron visto dio dieron dado tomó puso
+        pusieron encontró encontraron dejó llegó llegaron vino vinieron respondió escribió pasó
+    """,
+    "it": """
+        disse dissero detto chiese fece fecero vide visto andò venne vennero prese diede mise trovò
+        rispose scrisse arrivò
+    """,
+    "nl": """
+        zei zeiden gezegd vroeg vroegen ging gingen kwam kwamen nam namen gaf gaven maakte maakten zag zagen
+        stond stonden liet lieten hield hielden vond vonden gevonden bracht brachten schreef schreven antwoordde
+    """,
+    "pt": """
+        disse disseram dito perguntou fez fizeram viu viram veio vieram deu deram tomou pôs encontrou
+        deixou chegou chegaram respondeu escreveu
+    """,
+}
+_NO_PHRASE = {language: word_set(words) for language, words in _VERBS.items()}
+"""Common verbs of narration, which recur in most texts and are about nothing; without forms that are nouns as well."""
 _MAX_WORDS = 3
 _MAX_GRAM = 6
 _KANA = re.compile("[\u3040-\u30ff]")
@@ -37,6 +73,9 @@ def keyphrases(text: str, *, language: str = "") -> list[tuple[int, int]]:
     >>> text = "der große turm am hafen. der große turm ist alt. am hafen war es still."
     >>> [text[a:b] for a, b in keyphrases(text, language="de")]
     ['große turm', 'hafen', 'große turm', 'alt', 'hafen', 'still']
+    >>> text = "the pilot said that the buoy was lost, and the clerk said that he paid for the buoy."
+    >>> [text[a:b] for a, b in keyphrases(text, language="en")]
+    ['pilot', 'buoy', 'lost', 'clerk', 'buoy']
     """
     return sorted(_spaced(text, language) + _unspaced(text))
 
@@ -78,7 +117,7 @@ def _stop_words(forms: list[str], language: str) -> frozenset[str]:
     counts = Counter(forms)
     min_count = max(4, len(forms) // 60)
     frequent = {form for form, n in counts.items() if n >= min_count and len(form) <= 4}
-    return FUNCTION_WORDS.get(language, frozenset()) | frequent
+    return FUNCTION_WORDS.get(language, frozenset()) | _NO_PHRASE.get(language, frozenset()) | frequent
 
 
 def _unspaced(text: str) -> list[tuple[int, int]]:

@@ -194,18 +194,25 @@ def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
 
 @entities_app.command()
-def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOption = False) -> None:
-    """List extracted relations that are not in the graph. Gives the reason for each, and what can be done."""
+def lost(
+    index: IndexOption = None,
+    self_loops: Annotated[
+        bool, typer.Option("--self-loops", help="Also list relations whose two names are one entity.")
+    ] = False,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List extracted relations that could not be used. Gives the reason for each, and what can be done."""
     from polygraph.cli.render import answer as show
 
     with open_without_models(index) as opened:
-        found = opened.entities.lost()
+        found = opened.entities.lost(self_loops=self_loops)
     shown = found[:limit]
     if as_json:
         show.as_json([each._asdict() for each in shown])
         return
     if not found:
-        show.out.print("no relation was lost: all that were extracted are in the graph")
+        show.out.print("no relation was lost: all that were extracted are used")
         return
     for each in shown:
         chunks = ", ".join(each.chunks) or each.window

@@ -20,7 +20,6 @@ from polygraph.cli.options import (
     ProfileOption,
     SpendOption,
     WaitOption,
-    WorkTokensOption,
     caps,
     split_names,
 )
@@ -50,7 +49,7 @@ def index(
     extractor: ExtractorOption = None,
     profile: ProfileOption = None,
     max_cost: CostOption = None,
-    max_tokens: WorkTokensOption = None,
+    max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
     offline: OfflineOption = False,
     on: Annotated[
@@ -76,7 +75,7 @@ def index(
         change=True,
         documents=paths or (),
         profile=profile,
-        **caps(max_cost, max_tokens, batch, offline),
+        **caps(max_cost, max_spend_tokens, batch, offline),
     )
     methods = split_names(for_methods or "")
     add = partial(
@@ -126,7 +125,7 @@ def estimate(
         ),
     ] = None,
     max_cost: CostOption = None,
-    max_tokens: WorkTokensOption = None,
+    max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -138,7 +137,7 @@ def estimate(
 
     if paths:
         find_files(paths, select(include or [], exclude or []))
-    flags = {**caps(max_cost, max_tokens, None, offline), "profile": profile}
+    flags = {**caps(max_cost, max_spend_tokens, None, offline), "profile": profile}
     methods = split_names(for_methods or "")
     with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
         found = opened.estimate(

@@ -49,7 +49,7 @@ def show_build(report: BuildReport, place: str) -> None:
         or ("reports" if key == "reports" else "graph") in report.built
     ]
     show.out.print(f"{place}: {', '.join(shown)}")
-    show.show_relations_not_in_graph(c, place)
+    show.show_lost_relations(c, place)
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)

@@ -196,6 +196,10 @@ def refresh(
 @app.command()
 def retry(
     index: IndexOption = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Also what an earlier retry did not complete; it is paid for again."),
+    ] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -204,7 +208,7 @@ def retry(
 ) -> None:
     """Retry what the model failed to read, or read only in part. See `status --failed`."""
     opened = open_index(index, change=True, **caps(max_cost, max_spend_tokens, batch))
-    _change(opened, partial(opened.retry, wait_s=wait), as_json)
+    _change(opened, partial(opened.retry, again=again, wait_s=wait), as_json)
 
 
 @app.command(name="import")

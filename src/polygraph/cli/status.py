@@ -70,13 +70,17 @@ def status(
         show.as_json(found | ({"document_list": [d for d, _, _ in listed]} if documents else {}))
         return
     if failed:
-        for f in found["failures"]:
+        from polygraph.extract.llm.extractor import is_incomplete
+
+        # Nothing is missing of a window that was put right in the repair round.
+        failures = [f for f in found["failures"] if is_incomplete(f["status"], f["problem"])]
+        for f in failures:
             show.out.print(f"{f['window']}: {f['status']}: {f['problem']}")
             if f["raw"]:
                 show.out.print(f["raw"])
         for u in found["unread"]:
             show.out.print(f"{u['path']}: {u['reason']}")
-        if not found["failures"] and not found["unread"]:
+        if not failures and not found["unread"]:
             show.out.print("nothing failed: every file and every window was read")
         return
     if documents:

@@ -11,6 +11,7 @@ from polygraph.config import Settings
 from polygraph.errors import BadInput, IndexMismatch, quoted
 from polygraph.execution.protocol import Executor
 from polygraph.extract.llm import extractor as llm
+from polygraph.ids import document_name
 from polygraph.indexing.build import build
 from polygraph.indexing.build_settings import (
     Extractor,
@@ -156,7 +157,8 @@ class IndexWriter:
         """Remove documents and everything that was extracted from them, without calling a model.
 
         Args:
-            documents: ids; those of a removal that was stopped may be given again.
+            documents: ids, of an uploaded file also its name if no other has it; those of a removal that was stopped
+                may be given again.
             forget: also delete every trace of removed documents from the disk.
 
         Raises:
@@ -166,6 +168,7 @@ class IndexWriter:
         store = self.store
         earlier = write_in_progress(store)
         known = {*store.documents.hashes(), *(earlier.removed if earlier else ())}
+        documents = [_full_id(document, known) for document in documents]
         unknown = [document for document in documents if document not in known]
         if unknown:
             raise BadInput(
@@ -454,6 +457,12 @@ def _is_first_with_chat(before: Manifest | None, manifest: Manifest) -> bool:
 def _begin_whole_reading(store: Store, roots: Sequence[str]) -> None:
     begin_write(store)
     begin_reading(store, roots)
+
+
+def _full_id(given: str, known: Collection[str]) -> str:
+    """Return the id of the only uploaded file with a name; what was given if there is no such file."""
+    found = [] if given in known else [document for document in known if document_name(document) == given]
+    return found[0] if len(found) == 1 else given
 
 
 def _similar(given: str, known: Collection[str]) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from polygraph.cli.render import answer as show
 from polygraph.errors import quoted
+from polygraph.ids import document_name
 from polygraph.indexing.progress import BuildReport
 from polygraph.text.prose import count_noun
 
@@ -76,7 +77,7 @@ def _show_unread(unread: Sequence[tuple[str, str]], place: str) -> None:
     common = sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[1][0]))
     for reason, paths in common[:_REASONS_SHOWN]:
         more = f" and {count_noun(len(paths) - 1, 'other file')}" if len(paths) > 1 else ""
-        show.warn(f"not read: {paths[0]}{more}: {reason}")
+        show.warn(f"not read: {document_name(paths[0])}{more}: {reason}")
     if len(unread) > min(len(common), _REASONS_SHOWN):
         total = count_noun(len(unread), "file")
         show.warn(f"{total} not read; see: polygraph status --failed --index {quoted(place)}")

@@ -174,7 +174,9 @@ class UnusableReply(WorkFailed):
         self.problem = problem
         self.raw = raw
         self.instruction = instruction
-        super().__init__(f"the model's reply could not be used: {problem}")
+        super().__init__(
+            f"the model's reply could not be used: {problem}. Try again, or use another model (POLYGRAPH_CHAT_MODEL)"
+        )
 
 
 class RequestsWaiting(PolygraphError):

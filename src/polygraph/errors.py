@@ -167,12 +167,16 @@ class UnusableReply(WorkFailed):
     Attributes:
         problem: what is wrong with it, phrased so that the model can act on it.
         raw: the reply as received.
+        instruction: what the repair round tells the model to write instead; empty if the problem says it.
     """
 
-    def __init__(self, problem: str, raw: str = "") -> None:
+    def __init__(self, problem: str, raw: str = "", *, instruction: str = "") -> None:
         self.problem = problem
         self.raw = raw
-        super().__init__(f"the model's reply could not be used: {problem}")
+        self.instruction = instruction
+        super().__init__(
+            f"the model's reply could not be used: {problem}. Try again, or use another model (POLYGRAPH_CHAT_MODEL)"
+        )
 
 
 class RequestsWaiting(PolygraphError):

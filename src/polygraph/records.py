@@ -125,24 +125,6 @@ class Window:
         return self.chunks[0].start
 
 
-def joined_text(chunks: Sequence[Chunk]) -> str:
-    r"""Return the text of consecutive chunks of a document, as `Window.text` has it, without reading the document.
-
-    Only white space lies between two chunks, and becomes one space or line breaks. Text that they share stands once.
-
-    >>> def part(start: int, text: str) -> Chunk:
-    ...     return Chunk(id="", document="", ordinal=0, start=start, end=start + len(text), text=text, n_tokens=0)
-    >>> joined_text([part(5, "It rained."), part(16, "Ann left."), part(20, "left. Then"), part(32, "nothing.")])
-    'It rained. Ann left. Then\n\nnothing.'
-    """
-    text, at = "", chunks[0].start
-    for chunk in chunks:
-        gap = chunk.start - at
-        text += (" " if gap == 1 else "\n" * gap) + chunk.text[max(0, -gap) :]
-        at = chunk.end
-    return text
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
     """A range of characters of a document."""

@@ -11,8 +11,8 @@ CHUNKS = "4"
 TITLES = "titles-capitals-1"
 """Revision of `extract.titles`: which names a document has, and which titles it mentions."""
 
-EXTRACTION_PROMPT = "2"
-"""Revision of `extract.llm`: what stands around the text of a window beside the prompt, whose own text is hashed."""
+EXTRACTION_PROMPT = "3"
+"""Revision of `extract.llm`: the text of a window, and what stands around it beside the prompt, which is hashed."""
 
 EXTRACTION_ROWS = "5"
 """Revision of `extract.llm.extractor.to_rows`: how records of a reply become rows, and on which chunks they rest."""

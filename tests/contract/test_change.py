@@ -593,6 +593,31 @@ def test_windows_that_failed_are_shown_and_asked_again_by_retry_alone(tmp_path):
     assert found == wanted
 
 
+def test_a_window_that_a_retry_did_not_complete_is_paid_for_again_only_if_asked(tmp_path):
+    chat, words = failing("Ezra Pike")
+    put(tmp_path / "papers", POOL)
+    with opened(tmp_path / "index", chat) as index:
+        index.add(tmp_path / "papers")
+
+        def asked(**options):
+            n = len(chat.requests)
+            return index.retry(**options).notes, len(chat.requests) - n
+
+        notes, n_calls = asked()
+        assert n_calls > 0
+        assert not any("earlier retry" in note for note in notes)
+        notes, n_calls = asked()
+        assert n_calls == 0
+        assert any("did not complete 1 window. To pay" in note and "retry --again" in note for note in notes)
+        assert asked(again=True)[1] > 0
+        # Another text of the same document is another window to read.
+        put(tmp_path / "papers", {**POOL, "diary.txt": POOL["diary.txt"] + " Ezra Pike wrote no more."})
+        index.add(tmp_path / "papers")
+        words.clear()
+        assert asked()[1] > 0
+        assert index.status()["failures"] == []
+
+
 def test_retrying_an_index_without_a_model_says_so(no_parser, tmp_path):
     put(tmp_path / "papers", POOL)
     with opened(tmp_path / "index") as index:

@@ -101,6 +101,22 @@ def test_windows_that_a_faulty_server_left_out_are_read_by_retry(tmp_path, call,
         assert found["failures"] == []
 
 
+def test_a_window_that_was_put_right_at_once_is_not_listed_as_failed(tmp_path, call, write_files):
+    folder = days(write_files, tmp_path / "days", 8)
+    index = tmp_path / "days.index"
+    with ScriptedServer(chat=scripted_chat(), faults=["prose"]) as server:
+        env = endpoint(server, POLYGRAPH_CONCURRENCY="1")
+        assert call("index", folder, "--index", index, env=env).code == 0
+        found = json.loads(call("status", "--index", index, "--json", env=env).out)
+        assert [each["problem"] for each in found["failures"]] == [
+            "the first reply was not usable: it holds no record"
+        ]
+        assert "nothing failed" in call("status", "--failed", "--index", index, env=env).out
+        n = server.calls
+        assert call("retry", "--index", index, env=env).code == 0
+        assert server.calls == n
+
+
 def test_an_endpoint_that_answers_with_prose_ends_in_an_error_and_no_graph(tmp_path, call, write_files):
     folder = days(write_files, tmp_path / "days", 6)
     index = tmp_path / "days.index"

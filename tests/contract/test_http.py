@@ -376,7 +376,7 @@ def test_the_cap_on_tokens_stops_with_what_is_done_and_a_higher_one_goes_on(
     folder = many(write_files, tmp_path / "days")
     with served() as server:
         env = endpoint(server, POLYGRAPH_CONCURRENCY="1")
-        stopped = call("index", folder, "--index", index, "--max-tokens", 5_000, env=env)
+        stopped = call("index", folder, "--index", index, "--max-spend-tokens", 5_000, env=env)
         assert stopped.code == 1, (stopped.out, stopped.err)
         assert "5,000" in stopped.sentence or "5000" in stopped.sentence
         assert "--max-spend-tokens" in stopped.sentence

@@ -63,10 +63,11 @@ def _extras() -> list[Check]:
 
 
 def _embedders(settings: Settings) -> list[Check]:
-    from polygraph.models.open import open_models
+    from polygraph.models.open import NO_CHAT, open_models
 
     try:
-        models = open_models(settings.model_copy(update={"offline": True}), None)
+        alone = {"chat_model": NO_CHAT, "adapter": None, "retries": 0, "batch": None}
+        models = open_models(settings.model_copy(update=alone), None)
         with models.calls:
             vectors = models.embedder.embed(["a harbour", "a port", "a theorem"], "document")
         near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
@@ -88,15 +89,17 @@ def _embedders(settings: Settings) -> list[Check]:
             "embedder",
             False,
             finding.replace("closer", "not closer"),
-            'pip install --force-reinstall "polygraph-rag[local]"',
+            "choose another embedder: POLYGRAPH_EMBEDDER"
+            if models.embedder.name.startswith("endpoint:")
+            else 'pip install --force-reinstall "polygraph-rag[local]"',
         )
     ]
 
 
 def _chat(settings: Settings) -> Check:
-    from polygraph.models.open import open_models, uses_endpoint
+    from polygraph.models.open import NO_CHAT, open_models, uses_endpoint
 
-    if not uses_endpoint(settings) and not settings.chat_model:
+    if settings.chat_model == NO_CHAT or not (uses_endpoint(settings) or settings.chat_model):
         return Check(
             "chat model",
             None,

@@ -9,6 +9,7 @@ import typer
 from polygraph.cli.open_index import open_index, open_without_models
 from polygraph.cli.options import IndexOption, JsonOption, WaitOption
 from polygraph.errors import quoted
+from polygraph.ids import document_name
 
 if TYPE_CHECKING:
     from polygraph.extract.resolution.records import Merge, PairDecision
@@ -194,21 +195,28 @@ def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
 
 @entities_app.command()
-def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOption = False) -> None:
-    """List extracted relations that are not in the graph. Gives the reason for each, and what can be done."""
+def lost(
+    index: IndexOption = None,
+    self_loops: Annotated[
+        bool, typer.Option("--self-loops", help="Also list relations whose two names are one entity.")
+    ] = False,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List extracted relations that could not be used. Gives the reason for each, and what can be done."""
     from polygraph.cli.render import answer as show
 
     with open_without_models(index) as opened:
-        found = opened.entities.lost()
+        found = opened.entities.lost(self_loops=self_loops)
     shown = found[:limit]
     if as_json:
         show.as_json([each._asdict() for each in shown])
         return
     if not found:
-        show.out.print("no relation was lost: all that were extracted are in the graph")
+        show.out.print("no relation was lost: all that were extracted are used")
         return
     for each in shown:
-        chunks = ", ".join(each.chunks) or each.window
+        chunks = ", ".join(map(document_name, each.chunks)) or document_name(each.window)
         said = f"{each.source} | {each.predicate or 'related to'} | {each.target}" if each.source else ""
         reason = f"{each.reason}: {each.entity}" if each.entity else each.reason
         show.out.print(f"{chunks}: {said or each.description}: {reason}")
@@ -285,7 +293,7 @@ def _show_history(found: "EntityHistory") -> None:
 
     entity = found.entity
     show.out.print(f"{entity.name}{f' ({entity.type})' if entity.type else ''}: {entity.id}", style="bold")
-    documents = ", ".join(f"{document} ({n})" for document, n in found.documents[:_DOCUMENTS])
+    documents = ", ".join(f"{document_name(document)} ({n})" for document, n in found.documents[:_DOCUMENTS])
     more = "" if len(found.documents) <= _DOCUMENTS else f" and {len(found.documents) - _DOCUMENTS} more"
     show.out.print(f"  {count_noun(len(found.documents), 'document')}: {documents}{more}", style="dim")
     for merge in found.merges:

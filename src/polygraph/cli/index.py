@@ -20,7 +20,6 @@ from polygraph.cli.options import (
     ProfileOption,
     SpendOption,
     WaitOption,
-    WorkTokensOption,
     caps,
     split_names,
 )
@@ -50,7 +49,7 @@ def index(
     extractor: ExtractorOption = None,
     profile: ProfileOption = None,
     max_cost: CostOption = None,
-    max_tokens: WorkTokensOption = None,
+    max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
     offline: OfflineOption = False,
     on: Annotated[
@@ -76,7 +75,7 @@ def index(
         change=True,
         documents=paths or (),
         profile=profile,
-        **caps(max_cost, max_tokens, batch, offline),
+        **caps(max_cost, max_spend_tokens, batch, offline),
     )
     methods = split_names(for_methods or "")
     add = partial(
@@ -126,7 +125,7 @@ def estimate(
         ),
     ] = None,
     max_cost: CostOption = None,
-    max_tokens: WorkTokensOption = None,
+    max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -138,7 +137,7 @@ def estimate(
 
     if paths:
         find_files(paths, select(include or [], exclude or []))
-    flags = {**caps(max_cost, max_tokens, None, offline), "profile": profile}
+    flags = {**caps(max_cost, max_spend_tokens, None, offline), "profile": profile}
     methods = split_names(for_methods or "")
     with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
         found = opened.estimate(
@@ -197,6 +196,10 @@ def refresh(
 @app.command()
 def retry(
     index: IndexOption = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Also what an earlier retry did not complete; it is paid for again."),
+    ] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -205,7 +208,7 @@ def retry(
 ) -> None:
     """Retry what the model failed to read, or read only in part. See `status --failed`."""
     opened = open_index(index, change=True, **caps(max_cost, max_spend_tokens, batch))
-    _change(opened, partial(opened.retry, wait_s=wait), as_json)
+    _change(opened, partial(opened.retry, again=again, wait_s=wait), as_json)
 
 
 @app.command(name="import")

@@ -63,16 +63,6 @@ ExcludeOption = Annotated[
     Optional[list[str]],
     typer.Option("--exclude", metavar="PATTERN", help="Files and folders to leave out; may be repeated."),
 ]
-# Without a context to limit, --max-tokens can mean the tokens of the models.
-WorkTokensOption = Annotated[
-    Optional[int],
-    typer.Option(
-        "--max-spend-tokens",
-        "--max-tokens",
-        metavar="N",
-        help="Hard cap on model tokens for this command, input and output.",
-    ),
-]
 CostOption = Annotated[
     Optional[float],
     typer.Option("--max-cost", metavar="USD", help="Hard cap on the cost of this command, in US dollars."),

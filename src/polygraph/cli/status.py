@@ -1,5 +1,6 @@
 """The commands that show or export an index, its settings and its methods."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -8,6 +9,7 @@ import typer
 from polygraph.cli.open_index import local_folder, open_without_models
 from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
 from polygraph.errors import BadInput
+from polygraph.ids import document_name
 
 app: typer.Typer = typer.Typer()
 
@@ -70,17 +72,24 @@ def status(
         show.as_json(found | ({"document_list": [d for d, _, _ in listed]} if documents else {}))
         return
     if failed:
-        for f in found["failures"]:
-            show.out.print(f"{f['window']}: {f['status']}: {f['problem']}")
+        from polygraph.extract.llm.extractor import is_incomplete
+
+        # Nothing is missing of a window that was put right in the repair round.
+        failures = [f for f in found["failures"] if is_incomplete(f["status"], f["problem"])]
+        for f in failures:
+            show.out.print(f"{document_name(f['window'])}: {f['status']}: {f['problem']}")
             if f["raw"]:
                 show.out.print(f["raw"])
         for u in found["unread"]:
-            show.out.print(f"{u['path']}: {u['reason']}")
-        if not found["failures"] and not found["unread"]:
+            show.out.print(f"{document_name(u['path'])}: {u['reason']}")
+        if not failures and not found["unread"]:
             show.out.print("nothing failed: every file and every window was read")
         return
     if documents:
-        show.show_table(("document", "title"), [(d, title) for d, title, _ in listed])
+        names = Counter(document_name(d) for d, _, _ in listed)
+        # Of an uploaded file the name is enough, unless another one has it too.
+        short = {d: document_name(d) if names[document_name(d)] == 1 else d for d, _, _ in listed}
+        show.show_table(("document", "title"), [(short[d], title) for d, title, _ in listed])
         return
     show_status(found)
 
@@ -133,7 +142,9 @@ def batch(
 def export(
     output: Annotated[
         Path,
-        typer.Option("--output", metavar="DIR", help="A new or empty folder, or one with an earlier export."),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="A new or empty folder, or one with an earlier export."
+        ),
     ],
     index: IndexOption = None,
     format: Annotated[

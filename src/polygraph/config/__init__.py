@@ -80,7 +80,7 @@ class Settings(BaseModel):
         description=(
             "Model at the endpoint for extraction and answers. `gguf:PATH`, `gguf:qwen2.5-coder-1.5b` or "
             "`gguf:smollm2-135m` for a local file. Empty: the endpoint's only model, or gpt-4o-mini with "
-            "an OpenAI key and no base URL, or none."
+            "an OpenAI key and no base URL, or none. `none`: no chat model, if the endpoint only embeds."
         ),
     )
     adapter: Path | None = Field(

@@ -234,9 +234,8 @@ def _require_replaceable(folder: Path, *, replace: bool) -> None:
         raise BadInput(f"{folder} is a file. Name another folder")
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("writer."))
     if names and not replace:
-        raise BadInput(
-            f"{folder} is not empty. Name another folder, or replace the index there with --replace"
-        )
+        how = ", or replace the index there with --replace" if FILE_NAME in names else ""
+        raise BadInput(f"{folder} is not empty. Name a new or an empty folder{how}")
     others = [name for name in names if not name.startswith(_OWN)]
     if others or (names and FILE_NAME not in names):
         what = f"holds {', '.join(others[:3])}{', ...' if others[3:] else ''}" if others else "holds no index"

@@ -131,8 +131,9 @@ def why_nothing(store: Store) -> str:
         index = quoted(store.place)
         return (
             f"nothing could be extracted: every window failed ({len(failures):,}; first: {window}: {problem}). "
-            f"Look at the replies with: polygraph status --failed --index {index}; check the model with: polygraph "
-            f"doctor; or extract without a model: polygraph index PATH --index {index} --extractor nlp"
+            f"Look at the replies with: polygraph status --failed --index {index}; when the model is mended, have it "
+            f"read again: polygraph retry --index {index}; or extract without one: polygraph index --index {index} "
+            "--extractor nlp"
         )
     return (
         "nothing could be extracted: no names or terms were found in any text. Check that the documents hold "

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from polygraph.arrays import Table, distinct
-from polygraph.errors import NothingExtracted
+from polygraph.errors import NothingExtracted, quoted
 from polygraph.extract.resolution.constraints import parse_key
 from polygraph.extract.resolution.evidence.predicates import kind_of_predicate
 from polygraph.extract.resolution.records import ResolvedRows
@@ -53,7 +53,7 @@ def build_graph(task: LayerTask) -> int:
     if states.get("failed"):
         task.notes.append(
             f"{states['failed']} of {sum(states.values())} windows could not be extracted; "
-            "see: polygraph status --failed"
+            f"see: polygraph status --failed --index {quoted(store.place)}"
         )
     return n_entities
 

@@ -1,4 +1,4 @@
-"""Relations that were extracted and are not in the graph, with the reason."""
+"""Relations that were extracted and are not in the graph: those that were lost, and self-loops."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -12,34 +12,35 @@ MAX_LISTED = 1_000
 """Lost relations in the JSON of `index` and `status`; `polygraph entities lost` lists all."""
 
 EQUATES = "it says that both names are one entity"
-"""Reason of a relation of which nothing is lost: its names were merged."""
+"""Reason of a relation that merged its names."""
+_SELF_LOOPS = (SELF_LOOP, EQUATES)
+"""Reasons of relations whose names are one entity. Nothing is lost: their descriptions are kept with the entity."""
 
 
-def lost_relations(store: StoreReader) -> Iterator[LostRelation]:
-    """Yield every relation that was extracted and is not in the graph.
+def lost_relations(store: StoreReader, *, self_loops: bool = False) -> Iterator[LostRelation]:
+    """Yield the relations that were extracted and are nowhere in the graph.
 
-    First those of model replies that could not be used, then those that became no relation of the graph, also those
-    that say that two names are one entity; each by document and window. Of a window that failed nothing could be used,
-    so it is listed as a failure instead.
+    First those of model replies that could not be used, then those that became no relation of the graph; each by
+    document and window. Of a window that failed nothing could be used, so it is listed as a failure instead.
+
+    Args:
+        store: open for reading.
+        self_loops: also those whose two names are one entity.
     """
     yield from _unusable(store)
-    yield from store.graph.lost_relations()
+    for each in store.graph.lost_relations():
+        if self_loops or each.reason not in _SELF_LOOPS:
+            yield each
 
 
 def count_lost_relations(store: StoreReader) -> int:
-    """Return the number of relations that `lost_relations` lists, without those that merged two names."""
-    in_graph = store.graph.n_lost_relations() - count_merging_relations(store)
-    return sum(1 for _ in _unusable(store)) + in_graph
-
-
-def count_merging_relations(store: StoreReader) -> int:
-    """Return the number of relations that say that two names are one entity, and merged them."""
-    return store.graph.n_lost_relations(EQUATES)
+    """Return the number of relations that `lost_relations` yields without self-loops."""
+    return sum(1 for _ in _unusable(store)) + store.graph.n_lost_relations() - count_self_loops(store)
 
 
 def count_self_loops(store: StoreReader) -> int:
-    """Return the number of other relations whose names were resolved to one entity, of which the graph has no edge."""
-    return store.graph.n_lost_relations(SELF_LOOP)
+    """Return the number of relations whose two names are one entity."""
+    return sum(map(store.graph.n_lost_relations, _SELF_LOOPS))
 
 
 def listed_lost_relations(store: StoreReader) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from polygraph.config import Settings
 from polygraph.errors import BadInput, IndexMismatch, quoted
 from polygraph.execution.protocol import Executor
 from polygraph.extract.llm import extractor as llm
+from polygraph.ids import document_name
 from polygraph.indexing.build import build
 from polygraph.indexing.build_settings import (
     Extractor,
@@ -31,7 +32,7 @@ from polygraph.ingest import Documents, SourceFiles, read_sources
 from polygraph.models import Models
 from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
-from polygraph.records import Document
+from polygraph.records import Document, digest
 from polygraph.store.generations import (
     WriteInProgress,
     begin_reading,
@@ -51,13 +52,15 @@ from polygraph.store.layers import (
 from polygraph.store.manifest import Manifest
 from polygraph.store.open_store import open_to_write
 from polygraph.store.protocol import DecisionKind, Store
-from polygraph.text.prose import count_noun
+from polygraph.text.prose import count_noun, join_list
 
 if TYPE_CHECKING:
     from polygraph.indexing.cluster_documents import Cutter
 
 _SIMILAR = 3
 """Most documents that are suggested instead of one that is not known."""
+_RETRIED_KEY = "retried"
+"""Digests of the windows, and keys of the replies, that were incomplete when they were last retried."""
 _WINDOWS = 256
 """Windows whose replies are looked up together."""
 
@@ -154,7 +157,8 @@ class IndexWriter:
         """Remove documents and everything that was extracted from them, without calling a model.
 
         Args:
-            documents: ids; those of a removal that was stopped may be given again.
+            documents: ids, of an uploaded file also its name if no other has it; those of a removal that was stopped
+                may be given again.
             forget: also delete every trace of removed documents from the disk.
 
         Raises:
@@ -164,6 +168,7 @@ class IndexWriter:
         store = self.store
         earlier = write_in_progress(store)
         known = {*store.documents.hashes(), *(earlier.removed if earlier else ())}
+        documents = [_full_id(document, known) for document in documents]
         unknown = [document for document in documents if document not in known]
         if unknown:
             raise BadInput(
@@ -205,8 +210,11 @@ class IndexWriter:
             rebuild.add("graph")
         return self._rebuild(manifest, rebuild)
 
-    def retry(self) -> BuildReport:
+    def retry(self, *, again: bool = False) -> BuildReport:
         """Have the model read the windows again that failed or of whose replies parts were lost.
+
+        Args:
+            again: also those that an earlier retry did not complete.
 
         Raises:
             BadInput: if no model is configured, or the graph was extracted without one.
@@ -222,20 +230,36 @@ class IndexWriter:
                 "there is nothing to retry"
             )
         manifest = with_report_writer(store.place, manifest, self.models)
-        windows = [
+        incomplete = [
             window
             for window, status, problem, _ in store.extractions.failures()
-            if _is_incomplete(status, problem) and not problem.startswith(NOT_IMPORTED)
+            if llm.is_incomplete(status, problem) and not problem.startswith(NOT_IMPORTED)
         ]
-        reports = [reply.key for reply in calls.quarantined() if reply.stage == "report"]
+        unwritten = [reply.key for reply in calls.quarantined() if reply.stage == "report"]
+        reader = self.models.chat.name if self.models.chat else ""
+        texts = {
+            window: digest(reader, window, store.extractions.windows([window])[0].text)
+            for window in incomplete
+        }
+        before = set() if again else set((store.meta(_RETRIED_KEY) or "").split())
+        windows = [window for window in incomplete if texts[window] not in before]
+        reports = [key for key in unwritten if key not in before]
         if windows or reports:
             begin_write(store, layers={*up_to_date(store, manifest), "graph"})
             calls.forget([*sorted(self._reply_keys(manifest, windows)), *reports])
             with store.transaction():
                 store.extractions.reset(windows)
+                store.set_meta(_RETRIED_KEY, " ".join([*texts.values(), *unwritten]))
                 if windows:
                     store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
-        return self._rebuild(manifest, {"reports"} if reports else set())
+        report = self._rebuild(manifest, {"reports"} if reports else set())
+        left = {"window": len(incomplete) - len(windows), "report": len(unwritten) - len(reports)}
+        if skipped := join_list([count_noun(n, what) for what, n in left.items() if n]):
+            report.notes.append(
+                f"an earlier retry did not complete {skipped}. To pay for another attempt: polygraph retry --again "
+                f"--index {quoted(store.place)}"
+            )
+        return report
 
     def decide(
         self, decisions: Sequence[tuple[DecisionKind, str, str]] = (), *, undo: Collection[int] = ()
@@ -435,14 +459,14 @@ def _begin_whole_reading(store: Store, roots: Sequence[str]) -> None:
     begin_reading(store, roots)
 
 
+def _full_id(given: str, known: Collection[str]) -> str:
+    """Return the id of the only uploaded file with a name; what was given if there is no such file."""
+    found = [] if given in known else [document for document in known if document_name(document) == given]
+    return found[0] if len(found) == 1 else given
+
+
 def _similar(given: str, known: Collection[str]) -> str:
     """Return a question that names the documents of the same file name as a path that is no id, if there are few."""
     name = PureWindowsPath(given).name
     found = sorted(document for document in known if PurePosixPath(document).name == name)
     return f"Did you mean {' or '.join(map(quoted, found))}? " if 0 < len(found) <= _SIMILAR else ""
-
-
-def _is_incomplete(status: str, problem: str) -> bool:
-    """Tell whether something of a window is missing; one that was put right in the repair round is complete."""
-    put_right = problem.startswith("the first reply was not usable") and "; " not in problem
-    return status == "failed" or not put_right

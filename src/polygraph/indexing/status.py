@@ -7,7 +7,6 @@ from polygraph.errors import quoted
 from polygraph.indexing.documents import reading_notes
 from polygraph.indexing.lost_relations import (
     count_lost_relations,
-    count_merging_relations,
     count_self_loops,
     listed_lost_relations,
 )
@@ -28,7 +27,6 @@ def count_records(store: StoreReader) -> dict[str, int]:
         "reports": store.count("reports"),
         "lost relations": count_lost_relations(store),
         "self-loops": count_self_loops(store),
-        "merging relations": count_merging_relations(store),
         **{f"windows {state}": n for state, n in store.extractions.states().items()},
     }
 

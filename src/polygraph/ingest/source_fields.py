@@ -1,7 +1,7 @@
 """Author, date and parties of a document, where its format or its first lines state them."""
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from datetime import date
 from pathlib import PurePosixPath
 
@@ -122,8 +122,8 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     Such a line holds a whole date and otherwise a day of the week at most, or it begins with words that date the whole
     document: ``Released 12 February 2025.``; or with a label: ``Date of signature:``, ``Datum:``, behind which the time
     of day may follow. The line ``Signed on`` may also stand at the end. A day above one entry of several, as in a
-    journal, does not date the document, nor does a label that stands before several days, as in a thread of mails. A
-    file's name has to begin with the date in ISO format.
+    journal, does not date the document, nor does a label that stands before several days, as in a thread of mails, or a
+    line of a sentence that goes over several. A file's name has to begin with the date in ISO format.
 
     Args:
         text: of the document.
@@ -136,14 +136,18 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     ({'date': '1890-01-19'}, {})
     >>> date_of("# Pump 4.2\n\nReleased 12 February 2025. Maintainer: P. Oke.", "notes.md")
     {'date': '12 February 2025'}
+    >>> date_of("The castings were delivered on\n16 February 2026.", "opinion.txt")
+    {}
     >>> date_of("# Board\n\nDatum: 14. März 2019, 9 bis 12 Uhr\nOrt: Kiel", "a.md")
     {'date': '14. März 2019'}
     >>> date_of("# Log\n\n## 3 May 1881\n\nFog.\n\n## 4 May 1881, Wick\n\nRain.", "log.md")
     {}
     """
-    lines = [line for line in text[: _FIRST_LINES * 1_000].split("\n") if line.strip()][:_FIRST_LINES]
-    for line in lines:
-        if line in rows:
+    begin = text[: _FIRST_LINES * 1_000].split("\n")
+    lines = [n for n, line in enumerate(begin) if line.strip()][:_FIRST_LINES]
+    for n in lines:
+        line = begin[n]
+        if line in rows or _is_within_sentence(begin, n):
             continue
         short = line.strip().strip(_MARKS)
         if (label := _DATE_LABEL.match(short)) and (written := _day_at_beginning(short[label.end() :])):
@@ -165,6 +169,13 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     if name and _is_day(*map(int, name.groups())):
         return {"date": name[0]}
     return {}
+
+
+def _is_within_sentence(lines: Sequence[str], n: int) -> bool:
+    """Tell whether a line goes on with a sentence of the line above, and ends it or goes on in the line below."""
+    above = lines[n - 1].rstrip() if n else ""
+    below = lines[n + 1].lstrip() if n + 1 < len(lines) else ""
+    return above[-1:].isalnum() and (lines[n].rstrip().endswith(".") or below[:1].islower())
 
 
 def _day_at_beginning(text: str) -> str:

@@ -200,7 +200,7 @@ class Calls:
             try:
                 return self._accept(key, parse(raw))
             except UnusableReply as error:
-                second = repair_request(request, reply, error.problem)
+                second = repair_request(request, reply, error)
             repair_key = request_key(model.name, second)
             reply = self._replies.get(model, second, repair_key, replace(line, outcome="repaired"), None)
             raw = reply.text
@@ -242,7 +242,7 @@ class Calls:
             except UnusableReply as error:
                 if last:
                     raise UnusableReply(error.problem, reply.text) from error
-                second = repair_request(request, reply, error.problem)
+                second = repair_request(request, reply, error)
         raise AssertionError  # unreachable: the second round returns or raises
 
     # --- embedders and rerankers --------------------------------------------------------------------

@@ -39,6 +39,10 @@ def local_embedders() -> dict[str, str]:
     return {"embedder": "bge-small" if has_local() else static, "name_embedder": static}
 
 
+NO_CHAT = "none"
+"""Value of the setting `chat_model` for an endpoint that only embeds."""
+
+
 def uses_endpoint(settings: Settings) -> bool:
     """Return True if the settings name an endpoint; with neither key nor base URL, models are local."""
     return not settings.offline and bool(settings.base_url or settings.api_key)
@@ -146,6 +150,8 @@ def prices_of(settings: Settings) -> Mapping[str, Price]:
 
 
 def _chat(settings: Settings) -> ChatModel | None:
+    if settings.chat_model == NO_CHAT:
+        return None
     if settings.chat_model.startswith("gguf:") and not settings.offline:
         from polygraph.models.providers.gguf import GgufChat
 
@@ -181,7 +187,10 @@ def _chat(settings: Settings) -> ChatModel | None:
             ) from error
         if len(served) != 1:
             listed = f" It serves: {', '.join(served[:20])}." if served else ""
-            raise BadInput(f"name the model to use at {settings.base_url} with POLYGRAPH_CHAT_MODEL.{listed}")
+            raise BadInput(
+                f"name the model to use at {settings.base_url} with POLYGRAPH_CHAT_MODEL ({NO_CHAT} if it only "
+                f"embeds).{listed}"
+            )
         name = served[0]
     return OpenAIChat(
         name,

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from polygraph.errors import UnusableReply
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.prompts import neutralize, without_chat_markers
 
@@ -9,10 +10,10 @@ MAX_QUOTED_CHARS = 12_000
 """Characters of an unusable reply that the repair round quotes to the model."""
 
 
-def repair_request(request: ChatRequest, reply: ChatReply, problem: str) -> ChatRequest:
+def repair_request(request: ChatRequest, reply: ChatReply, error: UnusableReply) -> ChatRequest:
     """Return a request that asks for the reply once more and names its problem."""
     # Both may quote the reply, and the reply a document.
-    problem = neutralize(problem)
+    problem = neutralize(f"{error.problem}: {error.instruction}" if error.instruction else error.problem)
     if reply.finish == "length":
         fault = f"Your reply was cut off at the limit of its length ({problem}). Be briefer this time."
     else:

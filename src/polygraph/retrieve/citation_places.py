@@ -106,7 +106,9 @@ def _row(citation: Citation, tables: Sequence[Table]) -> str:
         for row, (start, end) in enumerate(table.spans, 1):
             if start <= citation.start < end:
                 title = shorten(table.title, _MAX_TITLE)
-                if title and not _same(title, citation.title):
+                # Of several sheets, one may be called like the file.
+                is_one_of_several = len(tables) > 1 and sum(t.title == table.title for t in tables) == 1
+                if title and (is_one_of_several or not _same(title, citation.title)):
                     return f"row {row} of “{title}”"
                 return f"row {row} of table {number}" if len(tables) > 1 else f"row {row}"
     return ""

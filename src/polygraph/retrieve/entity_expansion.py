@@ -58,6 +58,13 @@ class CollectedDescription:
     pass_name: str
     path: tuple[str, ...]
     """Ids of the entities from the seed to the one at which it was taken, both included."""
+    date: str = ""
+    """Date of its document; empty if it is not known."""
+
+    @property
+    def dated_note(self) -> str:
+        """The note with the date of its document behind it, unless it states that date itself."""
+        return f"{self.note} ({self.date})" if self.date and self.date not in self.note else self.note
 
     @property
     def note(self) -> str:

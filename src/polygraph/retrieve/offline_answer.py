@@ -116,8 +116,22 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     return replace(
         answer,
         text=f"{selection.verdict}: {answer.text}" if selection.verdict else answer.text,
-        notes=(selection.note,) if selection.note else (),
+        notes=(*filter(None, [selection.note]), *_open_parts(question, passages, models)),
     )
+
+
+def _open_parts(question: str, passages: Sequence[Passage], models: Models) -> list[str]:
+    """Say which parts of a question that asks for two things no sentence answers."""
+    parts = split_questions(question)
+    return [
+        _no_answer_to(part)
+        for part in (parts if len(parts) > 1 else ())
+        if not refers_back(part) and not answer_with_sentences(part, passages, models).sentences
+    ]
+
+
+def _no_answer_to(part: str) -> str:
+    return f"no sentence was found that answers “{part}”"
 
 
 def _answer_parts(question: str, passages: Sequence[Passage], models: Models) -> CitedText | None:
@@ -135,7 +149,7 @@ def _answer_parts(question: str, passages: Sequence[Passage], models: Models) ->
             open_parts.append(part)
     if not found:
         return None
-    notes = tuple(f"no sentence was found that answers “{part}”" for part in open_parts)
+    notes = tuple(map(_no_answer_to, open_parts))
     return replace(_quoted(found, passages), notes=notes)
 
 

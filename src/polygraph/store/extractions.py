@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState, joined_text
+from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
 from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
 from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import Row, SqlConnection
-from polygraph.text.passage import short_fields
+from polygraph.text.passage import joined_text, short_fields
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS windows (

@@ -1,11 +1,12 @@
 """How a passage is written for a reader: the text of a chunk below what is known of its document."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-from polygraph.records import Metadata, Window
+from polygraph.records import Chunk, Metadata, Window
+from polygraph.text.sentences import begins_line
 
 _MAIL_DATE = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} \d{1,2}:\d{2}")
 FIRST_FIELDS = ("date", "author", "from", "to")
@@ -25,6 +26,28 @@ MAX_DATE = 40
 """Characters of a date; a longer value is none."""
 MAX_CHARACTERS = 400
 """Characters of the line of fields."""
+
+
+def joined_text(chunks: Sequence[Chunk]) -> str:
+    r"""Return the text of consecutive chunks of a document, without reading the document.
+
+    Only white space lies between two chunks. One character is a line break before what begins a line, as a row of a
+    table does, otherwise a space; more are line breaks. Text that chunks share stands once.
+
+    >>> def part(start: int, text: str) -> Chunk:
+    ...     return Chunk(id="", document="", ordinal=0, start=start, end=start + len(text), text=text, n_tokens=0)
+    >>> joined_text([part(5, "It rained."), part(16, "Ann left."), part(20, "left. Then"), part(32, "nothing.")])
+    'It rained. Ann left. Then\n\nnothing.'
+    >>> joined_text([part(0, "- Rope."), part(8, "- Tar.")])
+    '- Rope.\n- Tar.'
+    """
+    text, at = "", chunks[0].start
+    for chunk in chunks:
+        gap = chunk.start - at
+        between = " " if gap == 1 and not begins_line(chunk.text) else "\n" * gap
+        text += between + chunk.text[max(0, -gap) :]
+        at = chunk.end
+    return text
 
 
 class Heading(NamedTuple):

@@ -261,6 +261,15 @@ def is_table_row(line: str) -> bool:
     return line.endswith((".", "!", "?")) and "\n" not in line and _ROW.match(line) is not None
 
 
+def begins_line(text: str) -> bool:
+    """Return whether a text begins with what stands at the start of a line: a mark, as of a list, or a row of a table.
+
+    >>> begins_line("- Oil the lamp."), begins_line("ship: Halcyon; port: Wick."), begins_line("It rained.")
+    (True, True, False)
+    """
+    return _MARK.match(text) is not None or is_table_row(text.partition("\n")[0])
+
+
 def after_markup(text: str, start: int, end: int) -> int:
     """Return where a sentence begins behind markup that opens bold text and does not close it within the sentence.
 

@@ -107,12 +107,16 @@ class Entities:
         with self._reading() as store:
             return tuple(decisions(store))
 
-    def lost(self) -> tuple[LostRelation, ...]:
-        """Return the relations that were extracted and are not in the graph, with the reason, by document."""
+    def lost(self, *, self_loops: bool = False) -> tuple[LostRelation, ...]:
+        """Return the relations that were extracted and are nowhere in the graph, with the reason, by document.
+
+        Args:
+            self_loops: also those whose two names are one entity, whose descriptions are kept with it.
+        """
         from polygraph.indexing.lost_relations import lost_relations
 
         with self._reading() as store:
-            return tuple(lost_relations(store))
+            return tuple(lost_relations(store, self_loops=self_loops))
 
     # --- deciding -----------------------------------------------------------------------------------
 

@@ -356,10 +356,13 @@ class Index:
         with self._writer(progress, wait_s) as writer:
             return writer.refresh()
 
-    def retry(self, *, progress: Progress = no_progress, wait_s: float = 0.0) -> BuildReport:
+    def retry(
+        self, *, again: bool = False, progress: Progress = no_progress, wait_s: float = 0.0
+    ) -> BuildReport:
         """Have the model read the windows again that failed or whose replies were partly lost.
 
         Args:
+            again: also those that an earlier retry did not complete.
             progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
@@ -369,7 +372,7 @@ class Index:
             NothingExtracted, ModelUnavailable, BudgetReached: finished work is kept.
         """
         with self._writer(progress, wait_s) as writer:
-            return writer.retry()
+            return writer.retry(again=again)
 
     # --- entities -----------------------------------------------------------------------------------
 

@@ -83,7 +83,7 @@ def build_report_json(report: BuildReport, place: str) -> dict[str, Any]:
 def entity_change_json(found: EntityChange) -> dict[str, Any]:
     """Return what a decision changed as the JSON of `entities merge` and the like."""
     values = asdict(found) | {"entities": [entity_overview_json(each) for each in found.entities]}
-    values["lost_relations"] = values.pop("report")["counts"].get("lost relations", 0)
+    values["self_loops"] = values.pop("report")["counts"].get("self-loops", 0)
     return values
 
 

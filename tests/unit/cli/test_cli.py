@@ -515,6 +515,19 @@ def test_remove_takes_a_document_out_of_every_layer(call, built):
     assert layers["lexical"]["state"] == layers["chunk_vectors"]["state"] == "ready"
 
 
+def test_an_uploaded_file_is_shown_and_removed_by_its_name(call, write_files):
+    one, other = "3b1f0c9a2d4e5f60", "4b1f0c9a2d4e5f60"
+    files = {f"{one}/a.txt": "Ann Marsh lit it.", f"{one}/b.txt": "Old Tobin sold it."}
+    write_files(Path("up"), {**files, f"{other}/b.txt": "Old Tobin bought it."})
+    assert call("index", "up", "--index", "i", "--for", "bm25").code == 0
+    listed = [line.split()[0] for line in call("status", "--index", "i", "--documents").out.splitlines()[1:]]
+    assert listed == ["a.txt", f"{one}/b.txt", f"{other}/b.txt"]
+    assert one not in call("explain", "Who lit it?", "--index", "i", "-m", "bm25").out.partition("step:")[0]
+    fails(call("remove", "b.txt", "--index", "i"), "no document 'b.txt'. Did you mean ")
+    removed = call("remove", "a.txt", "--index", "i", "--json")
+    assert json.loads(removed.out)["removed"] == 1
+
+
 def test_removing_an_unknown_document_removes_none(call, built):
     fails(call("remove", "letter.txt", "no.txt", "--index", built), "no.txt", "polygraph status --documents")
     assert json.loads(call("status", "--index", built, "--json").out)["documents"] == 5

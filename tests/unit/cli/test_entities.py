@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polygraph.cli import app
-from polygraph.cli.render.answer import show_relations_not_in_graph
+from polygraph.cli.render.answer import show_lost_relations
 from polygraph.errors import BadInput
 
 RUN = CliRunner()
@@ -73,20 +73,21 @@ def test_decisions_are_made_listed_and_undone(run):
     changed = listed(run, "merge", "Mara Quill", "Captain Tobin")
     assert [decision["kind"] for decision in changed["decisions"]] == ["merge"]
     assert len(changed["entities"]) == 1
-    assert changed["lost_relations"] >= 1
-    lost = listed(run, "lost")
-    assert len(lost) == changed["lost_relations"]
-    assert {each["reason"] for each in lost} == {"both names are one entity"}
-    assert all(each["chunks"] == ["a.txt:0"] for each in lost)
-    shown = run("entities", "lost")
+    assert changed["self_loops"] >= 1
+    loops = listed(run, "lost", "--self-loops")
+    assert len(loops) == changed["self_loops"]
+    assert {each["reason"] for each in loops} == {"both names are one entity"}
+    assert all(each["chunks"] == ["a.txt:0"] for each in loops)
+    shown = run("entities", "lost", "--self-loops")
     assert "a.txt:0: " in shown
     assert "both names are one entity: " in shown
     assert shown.splitlines()[-1].startswith(
         "to part two names that are not one entity: polygraph entities split"
     )
-    assert f"{len(lost)} extracted relation" in run("status")
-    assert f"{len(lost)} extracted relation" in run("index")
-    assert json.loads(run("index", "--json"))["counts"]["lost relations"] == len(lost)
+    counts = json.loads(run("index", "--json"))["counts"]
+    assert (counts["lost relations"], counts["self-loops"]) == (0, len(loops))
+    assert listed(run, "lost") == []
+    assert "extracted relation" not in run("status") + run("index")
     assert "are one entity" in run("entities", "why", "Mara Quill", "Captain Tobin")
     assert "(user, 1.00)" in run("entities", "why", "Mara Quill", "Captain Tobin")
     assert "merge 'captain tobin' and 'mara quill'" in run("entities", "undo").replace(
@@ -101,31 +102,13 @@ def test_decisions_are_made_listed_and_undone(run):
 
 
 @pytest.mark.parametrize(
-    ("loops", "merging", "unusable", "said"),
-    [
-        (0, 0, 0, []),
-        (
-            1,
-            0,
-            0,
-            [
-                "1 extracted relation joins two names of one entity, so it is not an edge of the graph. This is"
-            ],
-        ),
-        (2, 1, 0, ["3 extracted relations join two names of one entity, so they are not edges of the graph"]),
-        (1, 0, 2, ["1 extracted relation joins", "2 extracted relations could not be used; see why: "]),
-    ],
+    ("lost", "said"),
+    [(0, ""), (1, "1 extracted relation could not be used"), (2, "2 extracted relations could not be used")],
 )
-def test_relations_that_are_no_edges_as_expected_are_told_from_those_that_were_lost(
-    capsys, loops, merging, unusable, said
-):
-    counts = {"lost relations": loops + unusable, "self-loops": loops, "merging relations": merging}
-    show_relations_not_in_graph(counts, "my index")
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(said)
-    for line, begin in zip(lines, said, strict=True):
-        assert line.startswith(begin)
-        assert line.endswith("polygraph entities lost --index 'my index'")
+def test_relations_that_could_not_be_used_are_counted_with_the_command_that_lists_them(capsys, lost, said):
+    show_lost_relations({"lost relations": lost, "self-loops": 3}, "my index")
+    see = "; see why: polygraph entities lost --index 'my index'\n"
+    assert capsys.readouterr().out == (said and said + see)
 
 
 def test_an_unknown_name_ends_as_wrong_usage_with_similar_names(run):

@@ -341,7 +341,7 @@ def test_a_reply_without_records_says_what_the_model_must_do(reply, problem):
     with pytest.raises(UnusableReply) as caught:
         parse_extraction(reply)
     assert problem in caught.value.problem
-    assert "one record per line" in caught.value.problem
+    assert "one record per line" in caught.value.instruction
     assert caught.value.raw == reply
 
 

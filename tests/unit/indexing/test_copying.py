@@ -115,7 +115,7 @@ def test_progress_ends_at_the_number_of_rows(built, tmp_path):
 def test_a_folder_that_holds_something_is_left_alone(built, tmp_path):
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / "diary.txt").write_text("mine")
-    with pytest.raises(BadInput, match=r"is not empty.*--replace"):
+    with pytest.raises(BadInput, match=r"is not empty\. Name a new or an empty folder$"):
         copy_index(built, tmp_path / "copy")
     with pytest.raises(BadInput, match=r"holds diary\.txt, which is not part of an index"):
         copy_index(built, tmp_path / "copy", replace=True)

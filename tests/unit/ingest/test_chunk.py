@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.ingest.chunk import chunk, windows
-from polygraph.records import Chunk, Document, joined_text
+from polygraph.records import Chunk, Document
 from polygraph.text.headings import heading_paths, headings
+from polygraph.text.passage import joined_text
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.tokens import count_many
 
@@ -348,6 +349,16 @@ def test_chunks_with_overlap_cover_the_text_in_order_and_keep_the_limit(
         joined = joined_text(window.chunks)
         assert len(joined) == len(window.text)
         assert all(a == b or (a + b).isspace() for a, b in zip(joined, window.text, strict=True))
+
+
+def test_rows_and_items_of_two_chunks_stay_on_their_lines_in_a_window() -> None:
+    rows = "\n".join(f"ship: Halcyon {i}; port: Wick; master: Ann Marsh." for i in range(6))
+    items = "\n".join(f"- Item {i} is kept in the store room." for i in range(6))
+    for text in (rows, items):
+        doc = document(text)
+        (window,) = windows(doc, chunk(doc, words, max_tokens=16), max_tokens=1_000)
+        assert len(window.chunks) > 1
+        assert joined_text(window.chunks) == window.text == text
 
 
 SIX = "One two. Three four. Five six. Seven eight. Nine ten. Eleven twelve."

@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -1112,6 +1114,16 @@ def test_a_reply_that_cannot_be_stored_is_not_used(server: ScriptedServer, tmp_p
         with pytest.raises(StorageFailed, match=r"is full\. Free some space"):
             calls.ask(chat(server), question("Which light?"), read.append, stage="x")
         assert read == []
+
+
+@pytest.mark.parametrize(("free", "said"), [(0, r"is full\. Free some space"), (10**9, "cannot write")])
+def test_an_error_of_sqlite_on_a_full_disk_says_that_it_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, said: str
+) -> None:
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+        with pytest.raises(StorageFailed, match=said), calls.store.transaction():
+            raise sqlite3.OperationalError("disk I/O error")
 
 
 def test_full_durability_is_asked_of_the_database(tmp_path: Path) -> None:

@@ -32,6 +32,19 @@ def test_a_good_setup_has_nothing_wrong(call, index):
     assert "every layer ready" in checks["index"]["finding"]
 
 
+def test_an_embedder_of_an_endpoint_is_called_also_without_a_chat_model(call, tmp_path):
+    with ScriptedServer(chat=scripted_chat(), models=["vectors", "other"]) as server:
+        env = {"OPENAI_BASE_URL": server.base_url, "POLYGRAPH_EMBEDDER": "endpoint:vectors"}
+        _, checks = examined(call, tmp_path / "none", **env, POLYGRAPH_CHAT_MODEL="none")
+        assert checks["embedder"]["finding"].startswith("endpoint:vectors")
+        assert "embedder" in checks["embedder"]["fix"]
+        assert {call.path for call in server.log} == {"/v1/embeddings"}
+        assert checks["chat model"]["ok"] is None
+        _, checks = examined(call, tmp_path / "none", **env)
+        assert checks["embedder"]["finding"].startswith("endpoint:vectors")
+        assert "(none if it only embeds). It serves: other, vectors" in checks["chat model"]["finding"]
+
+
 def test_no_model_and_no_index_are_notes_with_the_next_command(call, tmp_path):
     code, checks = examined(call, tmp_path / "none")
     assert code == 0

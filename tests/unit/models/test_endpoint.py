@@ -333,6 +333,14 @@ def test_an_echoed_key_is_neither_stored_nor_printed(
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+def test_a_placeholder_for_a_key_and_a_repeated_status_do_not_garble_an_error() -> None:
+    body = b'{"error": {"message": "too many requests", "code": "429"}}'
+    with RawServer(body, status="429 Too Many Requests", kind="application/json") as server:
+        model = OpenAIChat("small", base_url=server.url, api_key="any")
+        with pytest.raises(TransportError, match=r"^429: too many requests$"):
+            model.chat(REQUEST)
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -226,6 +226,21 @@ def test_without_a_model_each_part_of_a_question_is_answered_where_the_whole_is_
     assert answer("Who sold coal and who bought slates?", retrieval, index, given).refused
 
 
+class EachPart(OneThing):
+    """A reranker for which a sentence answers a question if it answers a part of it."""
+
+    def score(self, question, texts):
+        return np.array([3.0 if "light" in question and "light" in text else -3.0 for text in texts])
+
+
+def test_without_a_model_a_part_that_the_answer_leaves_open_is_noted(retrieval, index):
+    given = replace(hashed_models(), reranker=EachPart())
+    found = answer("Who built the light and who bought slates?", retrieval, index, given)
+    assert not found.refused
+    assert found.notes == ("no sentence was found that answers “who bought slates?”",)
+    assert answer("Who built the light?", retrieval, index, given).notes == ()
+
+
 def test_without_a_model_a_question_about_an_unknown_name_is_refused_with_the_name(retrieval, index):
     found = answer("Who was Balthazar Ozim?", retrieval, index, hashed_models())
     assert found.refused

@@ -78,6 +78,10 @@ def handbook(tmp_path_factory, write_files):
         ),
         "story.txt": f"{filler}\n\nMara Quill lit the lamp.\n\n{filler}",
         "fleet.csv": "Boat,Berth,Crew\nDunlin,A4,2\nPetrel,B11,4\n",
+        "boats.md": (
+            "# Boats\n\n| Boat | Year |\n|---|---|\n| Teal | 1902 |\n\n"
+            "## Masters\n\n| Master | Boat |\n|---|---|\n| Ann Roe | Teal |\n"
+        ),
     }
     with Index.open(base / "index", models=hashed_models()) as opened:
         opened.add(write_files(base / "papers", files))
@@ -92,6 +96,8 @@ def handbook(tmp_path_factory, write_files):
         ("guide.md", "The gate opens at high water.", "section “2 Tides”"),
         ("guide.md", "Boat: Yacht; Fee: £12.", "row 2 of “Prices”"),
         ("story.txt", "Mara Quill lit the lamp.", "passage 2 of "),
+        ("boats.md", "Boat: Teal; Year: 1902.", "row 1 of “Boats”"),
+        ("boats.md", "Master: Ann Roe; Boat: Teal.", "row 1 of “Masters”"),
         ("fleet.csv", "Boat: Petrel; Berth: B11; Crew: 4.", "row 2"),
     ],
 )

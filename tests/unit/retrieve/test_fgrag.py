@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from polygraph import Index
 from polygraph.graph.embedding_texts import description_text
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
@@ -14,7 +15,7 @@ from polygraph.retrieve.answer import answer
 from polygraph.retrieve.entity_expansion import CollectedDescription
 from polygraph.retrieve.methods.fgrag import FGRAG, rank_passages, specific_parts
 from polygraph.tasks.evidence.summarise import extractive_summaries
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 
 QUESTION = "Why did Tobias Wren refuse to pay Mara Quill?"
 PUBLISHED = {"skip_generic": False, "match_by": "descriptions", "share_notes": False, "interleave": False}
@@ -320,6 +321,25 @@ def test_passages_are_ranked_by_words_of_the_question_in_all_their_notes():
     assert list(dict.fromkeys(rank_passages(question, parts, []))) == ["a", "c", "b", "d"]
     # What is cited stands before all that is not, whatever its words.
     assert rank_passages(question, parts, [cites("d"), cites("b")])[:2] == ["b", "d"]
+
+
+def test_notes_carry_the_dates_of_their_documents(tmp_path, write_files, models):
+    files = {
+        "a.md": "---\ndate: 1881-11-14\n---\nMara Quill refused to pay Tobias Wren.",
+        "b.md": "Tobias Wren sold the inn to Mara Quill.",
+    }
+    chat = scripted_chat()
+    with Index.open(tmp_path / "index", models=hashed_models(chat)) as opened:
+        opened.add(write_files(tmp_path / "papers", files), extractor="nlp")
+        found = FGRAG()(QUESTION, opened.snapshot(), models(chat))
+        plain = FGRAG(without="summaries")(QUESTION, opened.snapshot(), models(chat))
+    assert found.evidence
+    notes = "\n".join(request.messages[-1].content for request in asked_for(chat, "summarise"))
+    of_a = [line for line in notes.splitlines() if "refused to pay" in line]
+    assert of_a
+    assert all(line.endswith("(1881-11-14)") for line in of_a)
+    assert not any("1881" in line for line in notes.splitlines() if "sold the inn" in line)
+    assert {e.text.endswith("(1881-11-14)") for e in plain.evidence if "refused to pay" in e.text} == {True}
 
 
 def test_passages_that_no_summary_cites_are_ranked_by_words_of_the_question_in_their_notes(index, models):

@@ -433,25 +433,23 @@ def test_decisions_give_the_graph_of_a_clean_build_with_the_same_decisions(seed,
 # --- nothing vanishes ---------------------------------------------------------------------------------------
 
 
-def test_relations_that_a_merge_turns_into_loops_are_counted_and_listed_with_the_reason(index):
+def test_relations_that_a_merge_turns_into_loops_are_not_lost_but_can_be_listed(index):
     assert index.entities.lost() == ()
     n_relations = index.status()["counts"]["relations"]
     changed = index.entities.merge("Old Tobin", "Mara Quill")
-    (lost,) = index.entities.lost()
-    assert (lost.document, lost.chunks) == ("a.txt", ("a.txt:0",))
-    assert {lost.source, lost.target} == {"Old Tobin", "Mara Quill"}
-    assert (lost.reason, lost.entity) == ("both names are one entity", changed.entities[0].id)
-    assert (changed.report.counts["lost relations"], changed.report.counts["self-loops"]) == (1, 1)
-    assert changed.report.lost_relations == [lost._asdict()]
-    status = index.status()
-    assert status["counts"]["lost relations"] == 1
-    assert json.loads(json.dumps(status["lost_relations"]))[0]["predicate"] == lost.predicate
+    assert index.entities.lost() == ()
+    (loop,) = index.entities.lost(self_loops=True)
+    assert (loop.document, loop.chunks) == ("a.txt", ("a.txt:0",))
+    assert {loop.source, loop.target} == {"Old Tobin", "Mara Quill"}
+    assert (loop.reason, loop.entity) == ("both names are one entity", changed.entities[0].id)
+    assert (changed.report.counts["lost relations"], changed.report.counts["self-loops"]) == (0, 1)
+    assert changed.report.lost_relations == []
     index.entities.undo()
     assert index.status()["counts"]["relations"] == n_relations
-    assert index.entities.lost() == ()
+    assert index.entities.lost(self_loops=True) == ()
 
 
-def test_a_relation_that_says_that_two_names_are_one_is_not_counted_as_lost(tmp_path, write_files):
+def test_a_relation_that_says_that_two_names_are_one_is_not_lost(tmp_path, write_files):
     reply = (
         "entity | Orrin Steel | organisation | It rolls steel.\n"
         "entity | Hale Ironworks | organisation | It rolled iron.\n"
@@ -466,9 +464,10 @@ def test_a_relation_that_says_that_two_names_are_one_is_not_counted_as_lost(tmp_
     )
     with opened(tmp_path / "index", chat) as index:
         report = index.add(folder, methods=["hipporag"])
-        (listed,) = index.entities.lost()
+        assert index.entities.lost() == ()
+        (listed,) = index.entities.lost(self_loops=True)
         assert (listed.predicate, listed.reason) == ("formerly", "it says that both names are one entity")
-        assert (report.counts["lost relations"], report.counts["merging relations"]) == (0, 1)
+        assert (report.counts["lost relations"], report.counts["self-loops"]) == (0, 1)
         assert index.entities.find("Hale Ironworks")[0].id == listed.entity
 
 
@@ -490,4 +489,9 @@ def test_relations_of_a_reply_that_could_not_be_used_are_listed_with_the_reason(
         assert lost.chunks == ("a.txt:0",)
         assert lost.description.startswith("relation | Mara Quill | Mara Quill | admires")
         assert lost.reason == "Mara Quill is related to itself"
-        assert (report.counts["lost relations"], report.counts["self-loops"]) == (1, 0)
+        assert report.lost_relations == [lost._asdict()]
+        status = index.status()
+        assert (status["counts"]["lost relations"], status["counts"]["self-loops"]) == (1, 0)
+        assert json.loads(json.dumps(status["lost_relations"])) == json.loads(
+            json.dumps(report.lost_relations)
+        )

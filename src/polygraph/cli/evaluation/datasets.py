@@ -37,7 +37,8 @@ def convert(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Data set, as listed by `eval datasets`.")],
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Your copy, as published.")],
     output: Annotated[
-        Path, typer.Option("--output", metavar="DIR", help="Folder for corpus.jsonl and questions.jsonl.")
+        Path,
+        typer.Option("--output", "-o", metavar="DIR", help="Folder for corpus.jsonl and questions.jsonl."),
     ],
     as_json: JsonOption = False,
 ) -> None:

@@ -71,7 +71,10 @@ def retrieval(
     output: Annotated[
         Optional[Path],
         typer.Option(
-            "--output", metavar="FILE.jsonl", help="Store single results; a later run resumes from them."
+            "--output",
+            "-o",
+            metavar="FILE.jsonl",
+            help="Store single results; a later run resumes from them.",
         ),
     ] = None,
     max_cost: CostOption = None,

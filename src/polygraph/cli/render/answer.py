@@ -126,20 +126,12 @@ def calls_line(usage: Usage) -> str:
     return f"{count_noun(usage.calls, 'call')}{cached}, {tokens}, {cost}"
 
 
-def show_relations_not_in_graph(counts: Mapping[str, int], place: str) -> None:
-    """Print how many extracted relations are not in the graph, why, and when to act; nothing if all are."""
-    see = f"polygraph entities lost --index {quoted(place)}"
-    # A relation that says that two names are one has merged them.
-    if loops := counts["self-loops"] + counts["merging relations"]:
-        join, are = ("joins", "it is not an edge") if loops == 1 else ("join", "they are not edges")
+def show_lost_relations(counts: Mapping[str, int], place: str) -> None:
+    """Print how many extracted relations could not be used; nothing if all could."""
+    if lost := counts["lost relations"]:
+        see = f"polygraph entities lost --index {quoted(place)}"
         out.print(
-            f"{count_noun(loops, 'extracted relation')} {join} two names of one entity, so {are} of the graph. This is "
-            f"expected; if you doubt a merge, see: {see}",
-            style="dim",
-        )
-    if unusable := counts["lost relations"] - counts["self-loops"]:
-        out.print(
-            f"{count_noun(unusable, 'extracted relation')} could not be used; see why: {see}", style="yellow"
+            f"{count_noun(lost, 'extracted relation')} could not be used; see why: {see}", style="yellow"
         )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from polygraph.cli.render import answer as show
 from polygraph.errors import quoted
+from polygraph.ids import document_name
 from polygraph.indexing.progress import BuildReport
 from polygraph.text.prose import count_noun
 
@@ -49,7 +50,7 @@ def show_build(report: BuildReport, place: str) -> None:
         or ("reports" if key == "reports" else "graph") in report.built
     ]
     show.out.print(f"{place}: {', '.join(shown)}")
-    show.show_relations_not_in_graph(c, place)
+    show.show_lost_relations(c, place)
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
@@ -76,7 +77,7 @@ def _show_unread(unread: Sequence[tuple[str, str]], place: str) -> None:
     common = sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[1][0]))
     for reason, paths in common[:_REASONS_SHOWN]:
         more = f" and {count_noun(len(paths) - 1, 'other file')}" if len(paths) > 1 else ""
-        show.warn(f"not read: {paths[0]}{more}: {reason}")
+        show.warn(f"not read: {document_name(paths[0])}{more}: {reason}")
     if len(unread) > min(len(common), _REASONS_SHOWN):
         total = count_noun(len(unread), "file")
         show.warn(f"{total} not read; see: polygraph status --failed --index {quoted(place)}")

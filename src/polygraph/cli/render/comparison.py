@@ -112,7 +112,10 @@ def _show_overlap(found: Sequence[Answer], held: Sequence[SharedPassage]) -> Non
     cited = [{c.chunk for c in a.citations} for a in found]
     shown = _selected(held, cited)
     columns = [str(n) for n in range(1, len(found) + 1)]
-    rows = [(h.chunk, *(_position(h, i, h.chunk in cited[i]) for i in range(len(found)))) for h in shown]
+    rows = [
+        (document_name(h.chunk), *(_position(h, i, h.chunk in cited[i]) for i in range(len(found))))
+        for h in shown
+    ]
     show_table(("passage", *columns), rows, right=columns)
     more = f"; {len(held) - len(shown)} more are not listed" if len(held) > len(shown) else ""
     out.print(Text(f"numbers are positions in the evidence, * is cited{more}", style="dim"))

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from polygraph.cli.render.answer import out
 from polygraph.cli.terminal import printable
+from polygraph.ids import document_name
 from polygraph.records import Evidence, Json, Retrieval
 from polygraph.text.prose import count_noun, shorten
 
@@ -63,7 +64,7 @@ def show_retrieval(found: Retrieval) -> None:
         packed = {span.chunk for item in found.evidence for span in item.spans}
         for n, chunk in enumerate(found.ranking[:_RANKED], 1):
             away = "" if chunk in packed else "  (not in the context)"
-            out.print(Text(f"{n:>3}  {chunk}{away}"))
+            out.print(Text(f"{n:>3}  {document_name(chunk)}{away}"))
         _more(len(found.ranking) - _RANKED)
     for step in found.trace:
         _head(f"step: {step.name}")
@@ -135,14 +136,14 @@ def _show_evidence(n: int, item: Evidence) -> None:
         Text.assemble(
             (f"[{n}] ", "bold"),
             (f"{item.kind} ", "dim"),
-            (item.id, "cyan"),
+            (document_name(item.id), "cyan"),
             (f"  {item.score:.4g}", "bold"),
         )
     )
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim")
     table.add_column(overflow="fold")
-    places = [f"{s.chunk} ({s.start}–{s.end})" for s in item.spans[:_SPANS]]
+    places = [f"{document_name(s.chunk)} ({s.start}–{s.end})" for s in item.spans[:_SPANS]]
     more = f" and {len(item.spans) - _SPANS} more" if len(item.spans) > _SPANS else ""
     text = " ".join(item.text.split())
     table.add_row("    why", Text(item.why or "–"))

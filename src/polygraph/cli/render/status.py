@@ -88,7 +88,7 @@ def _show_notes(found: dict[str, Any]) -> None:
         )
     for note in found["notes"]:
         show.out.print(f"note: {note}", style="yellow")
-    show.show_relations_not_in_graph(found["counts"], found["index"])
+    show.show_lost_relations(found["counts"], found["index"])
     if n_unread := len(found["unread"]):
         were = "file was" if n_unread == 1 else "files were"
         show.out.print(

@@ -209,7 +209,7 @@ class _Extractor:
                 found = task.extract(self.models.calls, self.model, request, parser, parser.set_finish)
         except UnusableReply as error:
             return _Read(None, error.problem, _for_storage(error.raw))
-        problems = [f"the first reply was not usable: {fault}" for fault in parser.faults]
+        problems = [f"{_PUT_RIGHT}{fault}" for fault in parser.faults]
         if parser.finish == "length":
             problems.append(_TRUNCATED)
         raws = [parser.raw]
@@ -296,7 +296,7 @@ class _ReplyParser:
                 may_be_empty=self.may_be_empty,
             )
         except UnusableReply as error:
-            self.faults.append(error.problem.partition(":")[0])
+            self.faults.append(error.problem.partition(" (")[0])
             raise
 
 
@@ -391,6 +391,15 @@ def lost_relations(
 
 _NOT_USED = " not used: "
 """Stands in the problem of every window of whose reply a part was dropped."""
+
+
+_PUT_RIGHT = "the first reply was not usable: "
+"""Begins the problem of a window whose reply was usable in the repair round."""
+
+
+def is_incomplete(status: str, problem: str) -> bool:
+    """Tell whether something of a window is missing; one that was put right in the repair round is complete."""
+    return status == "failed" or not (problem.startswith(_PUT_RIGHT) and "; " not in problem)
 
 
 def may_have_lost_relations(problem: str) -> bool:

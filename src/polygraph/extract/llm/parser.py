@@ -112,7 +112,7 @@ def parse_extraction(
     result = collector.result()
     if result.entities or may_be_empty or _is_empty_result(text):
         return result
-    raise UnusableReply(_problem(text, result), raw)
+    raise UnusableReply(_problem(text, result), raw, instruction=_FORM)
 
 
 class _ExampleFilter:
@@ -145,6 +145,12 @@ def _is_last_truncated(records: Sequence[RawRecord], complete: bool) -> bool:
 
 
 # --- replies without records -------------------------------------------------------------
+
+_FORM = (
+    "write one record per line, as `entity | name | type | description` or "
+    "`relation | source | target | predicate | keywords | strength | description`, and nothing else; "
+    "if the document holds nothing to extract, write NONE"
+)
 
 _NONE = re.compile(
     r"(?:none|null|nothing|n/?a|empty|nothing to extract|no (?:entities|records?|relations?|relationships?))",
@@ -188,16 +194,10 @@ def _has_content(value: Json) -> bool:
 
 
 def _problem(text: str, found: ParsedExtraction) -> str:
-    form = (
-        "write one record per line, as `entity | name | type | description` or "
-        "`relation | source | target | predicate | keywords | strength | description`, and nothing else; "
-        "if the document holds nothing to extract, write NONE"
-    )
     if not text.strip():
-        return f"it is empty: {form}"
+        return "it is empty"
     if found.n_dropped:
-        first = found.dropped[0]
-        return f"none of its {found.n_dropped} records can be used (the first: {first.reason}): {form}"
+        return f"none of its {found.n_dropped} records can be used (the first: {found.dropped[0].reason})"
     if _REFUSAL.search(text[:500]):
-        return f"it declines, but the task is only to list what the document names: {form}"
-    return f"it holds no record: {form}"
+        return "it declines, but the task is only to list what the document names"
+    return "it holds no record"

@@ -10,9 +10,10 @@ import numpy as np
 from polygraph.indexing.documents import cut_document, missing_documents
 from polygraph.ingest import Documents
 from polygraph.models.protocols import Embedder
-from polygraph.records import Document, Extraction, Window, joined_text
+from polygraph.records import Document, Extraction, Window
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
+from polygraph.text.passage import joined_text
 
 T = TypeVar("T")
 

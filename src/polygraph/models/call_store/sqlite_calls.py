@@ -1,6 +1,7 @@
 """`calls.sqlite`: the tables of calls in a file."""
 
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +16,8 @@ from polygraph.models.call_store.records import Durability
 FORMAT = 6
 """Raised with every change of what is written: no other is read."""
 BUSY_TIMEOUT_S = 30.0
+_FULL_BYTES = 1 << 16
+"""Room below which a disk is full for SQLite: the file that its processes share begins with 32 kB."""
 _PAGE_BYTES = 16_384
 """A page of SQLite's default size holds one vector of 1,536 numbers, and leaves a quarter empty."""
 
@@ -223,7 +226,8 @@ class SqliteCalls:
                 f"{self._path} has been locked by another process for more than {BUSY_TIMEOUT_S:.0f} s. "
                 "Wait until that process ends, or stop it"
             )
-        if "full" in text:
+        # On a full disk SQLite cannot make the file that it shares between processes, and calls that an I/O error.
+        if "full" in text or ("I/O" in text and shutil.disk_usage(self._path.parent).free < _FULL_BYTES):
             return StorageFailed(
                 f"the disk that holds {self._path} is full. Free some space: stored replies are kept, and the same "
                 "command continues from there"

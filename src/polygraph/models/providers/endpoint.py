@@ -43,7 +43,7 @@ MAX_ERROR_BYTES = 64_000
 ERROR_BODY_S = 10.0
 """How long the body of an error is read."""
 SECRET_CHARS = 12
-"""A shorter key, such as `any` for a local server, is an ordinary word and stays in replies."""
+"""A shorter key, such as `any` for a local server, is an ordinary word and is not masked."""
 
 
 class FormRefused(Exception):
@@ -150,7 +150,9 @@ class Endpoint:
             error = body.get("error", body) if isinstance(body, dict) else body
             code = describe_error(error.get("code")) if isinstance(error, dict) else ""
             text = describe_error(error)
-        raise _StatusError(response.status, response.headers, self.clean(text), self.clean(code))
+        # Some servers repeat the status as the code of the error.
+        text = self.clean(text).removeprefix(f"{response.status}: ")
+        raise _StatusError(response.status, response.headers, text, self.clean(code))
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -267,17 +269,14 @@ class Endpoint:
 
     def clean(self, text: str) -> str:
         """Shorten a message of the endpoint, put it on one line, and mask the key in it."""
-        text = " ".join(self._masked(text)[:2000].split())
+        text = " ".join(self.without_key(text)[:2000].split())
         # Control characters could rewrite the terminal.
         text = "".join(c if c.isprintable() else "\ufffd" for c in text)
         return text if len(text) <= 300 else f"{text[:300]}..."
 
     def without_key(self, text: str) -> str:
-        """Mask the key in a reply, which is stored."""
-        return self._masked(text) if len(self._api_key or "") >= SECRET_CHARS else text
-
-    def _masked(self, text: str) -> str:
-        if self._api_key:
+        """Mask the key in a text of the endpoint, which is stored or printed."""
+        if self._api_key and len(self._api_key) >= SECRET_CHARS:
             for form in {self._api_key, quote(self._api_key, safe="")}:
                 text = text.replace(form, "***")
         return text

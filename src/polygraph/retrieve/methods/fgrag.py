@@ -5,17 +5,18 @@ RAG. Where the paper leaves details open, we follow the published code: the whol
 names are compared with descriptions; the strong context is searched with all names of the weak context as one text.
 Our variant does not let one hub fill the expansion (`per_entity`), collects nothing twice (`share_visited`), gives each
 description to one part only (`share_notes`), takes weak and strong context in turns (`interleave`), asks nothing about
-dates and generic nouns (`skip_generic`) and limits what a summary reads (`entity_tokens`). Our summaries cite their
-sources; those of the paper do not.
+dates and generic nouns (`skip_generic`) and limits what a summary reads (`entity_tokens`). Our notes carry the dates of
+their documents, and our summaries cite their sources; those of the paper do neither.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
 from polygraph.errors import UnusableReply
+from polygraph.ids import document_of_chunk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import AnswerForm, Cut, Evidence, Json, Retrieval, Step
@@ -191,7 +192,7 @@ class FGRAG:
             expand_entities({"weak": [h.n for h in near], "strong": [h.n for h in far]}, reader, limits)
             for near, far in zip(weak, strong, strict=True)
         ]
-        collected = [self._ordered(found) for found, _ in expanded]
+        collected = [_dated(self._ordered(found), index) for found, _ in expanded]
         if self.share_notes and self.without != "summaries":
             collected = _each_once(collected)
         parts = []
@@ -241,7 +242,7 @@ class FGRAG:
         if self.without == "summaries":
             return len(found)
         left = self.entity_tokens
-        for i, n_tokens in enumerate(count_many([c.note for c in found])):
+        for i, n_tokens in enumerate(count_many([c.dated_note for c in found])):
             left -= n_tokens + _NOTE_TOKENS
             if left < 0:
                 return i
@@ -250,7 +251,7 @@ class FGRAG:
     def _cut(self, left: Sequence[CollectedDescription]) -> Cut | None:
         if not left:
             return None
-        n_tokens = sum(count_many([c.note for c in left]))
+        n_tokens = sum(count_many([c.dated_note for c in left]))
         return Cut(kind=left[0].kind, n_items=len(left), n_tokens=n_tokens, budget=self.entity_tokens)
 
     # --- summaries ----------------------------------------------------------------------------------
@@ -277,7 +278,7 @@ class FGRAG:
                 )
             except UnusableReply:  # kept in quarantine; the summary then answers the question itself
                 asked = ()
-            notes = [c.note for c in part.found]
+            notes = [c.dated_note for c in part.found]
             return asked, summarise_notes(question, part.subject, asked, notes, models, chat, method="fg-rag")
 
         written = models.calls.map(write, parts)
@@ -303,6 +304,12 @@ def _is_date_or_number(part: str) -> bool:
     spans = [(start, end) for _, start, end in (*located_dates(part), *located_quantities(part))]
     rest = "".join(c for i, c in enumerate(part) if not any(start <= i < end for start, end in spans))
     return bool(spans) and not content_stems(rest)
+
+
+def _dated(found: Sequence[CollectedDescription], index: Snapshot) -> list[CollectedDescription]:
+    """Give each description the date of its document."""
+    dates = index.dates(list(dict.fromkeys(document_of_chunk(c.chunk) for c in found)))
+    return [replace(c, date=dates.get(document_of_chunk(c.chunk), "")) for c in found]
 
 
 def _each_once(collected: Sequence[Sequence[CollectedDescription]]) -> list[list[CollectedDescription]]:
@@ -375,7 +382,7 @@ def _descriptions(parts: Sequence[_Part], index: Snapshot) -> tuple[Evidence, ..
             Evidence(
                 kind=found.kind,
                 id=found.id,
-                text=found.note,
+                text=found.dated_note,
                 score=score,
                 spans=(spans[found.chunk],),
                 why=(

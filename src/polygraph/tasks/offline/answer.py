@@ -336,7 +336,9 @@ def _other_states(
     """Say what documents of other dates have in the place of sentences that are shown."""
     said = []
     for i in shown:
-        for other in behind.get(i, ())[:1]:
+        own = candidates[i].quoted.span.document
+        others = [other for other in behind.get(i, ()) if candidates[other].quoted.span.document != own]
+        for other in others[:1]:
             date = candidates[other].date
             if other not in shown and date is not None:
                 quoted = candidates[other].quoted

@@ -48,6 +48,13 @@ def test_what_the_other_document_says_is_noted_with_its_date():
     assert note == "a document of 2023-09-01 has “A full-price ticket in the stalls costs £14.” (d1)"
 
 
+def test_what_the_same_document_says_of_an_office_is_no_earlier_state():
+    text = "Marta Lind is responsible for contracts with suppliers. Her deputy is Joris Boer."
+    found = answered("Who is responsible for contracts with suppliers?", passage(1, text, date="2026-02-10"))
+    assert "Marta Lind" in found.sentences[0].text
+    assert found.note == ""
+
+
 def test_the_date_may_stand_in_the_title():
     hours = [
         passage(

@@ -14,7 +14,7 @@ TITLES = "titles-capitals-1"
 EXTRACTION_PROMPT = "2"
 """Revision of `extract.llm`: what stands around the text of a window beside the prompt, whose own text is hashed."""
 
-EXTRACTION_ROWS = "5"
+EXTRACTION_ROWS = "6"
 """Revision of `extract.llm.extractor.to_rows`: how records of a reply become rows, and on which chunks they rest."""
 
 RESOLUTION = "17"

@@ -265,6 +265,14 @@ def test_a_long_question_is_answered_in_linear_time(question):
     assert time.process_time() - begin < 5  # a quadratic search takes minutes
 
 
+def test_numbers_of_a_question_are_looked_for_in_bounded_time():
+    texts = ["Year 3 and Years 4 to 6 eat first. " * 40] * 30
+    question = f"Who eats when: {', '.join(f'year {n}' for n in range(100, 700))}?"
+    begin = time.process_time()
+    chosen(question, *texts)
+    assert time.process_time() - begin < 8  # each number takes a tenth of a second
+
+
 def test_sentences_end_by_the_rules_of_the_documents_language():
     text = (
         "Der Vertrag wurde am 3. März von Dr. Holm und der Reederei in Bremen unterschrieben. Er gilt bis auf weiteres "

@@ -117,3 +117,16 @@ def test_who_speaks_in_a_chat_or_is_meant_by_a_pronoun_is_a_person():
     )
     assert types["Juho"] == types["Kornhill"] == "person"
     assert types["Kaniko"] != "person"
+
+
+def test_what_tells_father_and_son_of_one_name_apart_belongs_to_their_names():
+    types = types_in(
+        "Pieter Holm the Elder painted the altar, and Pieter Holm the younger burnt it. John Vane, Jr., was a "
+        "clerk."
+    )
+    assert [name for name, type_ in types.items() if type_ == "person"] == [
+        "Pieter Holm the Elder",
+        "Pieter Holm the younger",
+        "John Vane, Jr.",
+    ]
+    assert not {"Jr.", "Elder"} & types.keys()

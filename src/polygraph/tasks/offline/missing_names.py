@@ -96,9 +96,9 @@ def _missing_numbered(question: str, texts: Sequence[str]) -> list[str]:
     """
     missing = []
     for match in islice(_NUMBERED.finditer(question), _MAX_NUMBERED):
-        noun = match[1].casefold()
-        if noun in STOP_WORDS or is_time(noun):
+        if match[1].casefold() in STOP_WORDS or is_time(match[1]):
             continue
+        noun = match[1].casefold().removesuffix("s")  # which the patterns allow behind it
         # A capital shows that the number is part of a name: "Room 4", but not "costs 7 euros".
         is_numbered = re.compile(rf"\b{re.escape(noun.capitalize())}s?:? \d{{1,3}}(?![\d.,%])").search
         if any(map(is_numbered, texts)) and not any(_has_number(text, noun, int(match[2])) for text in texts):

@@ -164,6 +164,7 @@ BERTHS = (
         ("Who lies at Berth 4?", "Berth 4"),
         ("who lies at berth 9 today?", "berth 9"),
         ("Which boat lies at Berth 3?", ""),
+        ("Which boats lie at Berths 3 and 5?", ""),
         ("Who may lie at Berth 7?", ""),
         ("How fast may one go at Lock 14?", ""),
         ("How fast may one go at Lock 11?", "Lock 11"),

@@ -14,7 +14,7 @@ TITLES = "titles-capitals-1"
 EXTRACTION_PROMPT = "3"
 """Revision of `extract.llm`: the text of a window, and what stands around it beside the prompt, which is hashed."""
 
-EXTRACTION_ROWS = "5"
+EXTRACTION_ROWS = "6"
 """Revision of `extract.llm.extractor.to_rows`: how records of a reply become rows, and on which chunks they rest."""
 
 RESOLUTION = "18"

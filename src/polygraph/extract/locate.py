@@ -137,10 +137,10 @@ class Locator:
                 found = self._words.find(keys[1:], gaps[1:])
             if not found:
                 # The other words of such a name are those of its kind, which others bear too.
-                code, bracket = _code(text), _BRACKET.search(text)
+                code = _code(text)
                 if code not in ("", text):
                     return self._find(code)
-                found = self._find(text[: bracket.start()]) if bracket else []
+                found = self._find(_without_brackets(text)) if text.endswith(")") else []
             if not found:
                 found = self._by_rarest(words)
         return found
@@ -271,7 +271,6 @@ _CODE = re.compile(
     r"\b(?<![-/.])(?:[A-Z]+\d\w*|(?:[A-Z]+|[A-Z]*\d+[A-Z]*)(?:[-/.](?:[A-Z]+|[A-Z]*\d+[A-Z]*))+)\b(?![-/.]\w)"
 )
 """Capitals followed by digits, or several parts of capitals and digits."""
-_BRACKET = re.compile(r"\s*\([^()]*\)$")
 _YEARS = re.compile(r"[12]\d{3}[-/][12]\d{3}")
 _DIGIT = re.compile(r"\d")
 _LONG_SPACE = re.compile(r"\s(?:(?<=[^\S ])\s*|\s+)")
@@ -336,6 +335,18 @@ def _code(name: str) -> str:
     """
     parts = [part[0] for part in _CODE.finditer(name)]
     return next((part for part in reversed(parts) if _DIGIT.search(part) and not _YEARS.fullmatch(part)), "")
+
+
+def _without_brackets(name: str) -> str:
+    """Return a name without the brackets at its end.
+
+    >>> _without_brackets("Ruth Vane (pilot) (1890-1950)"), _without_brackets("f(x)")
+    ('Ruth Vane', 'f')
+    """
+    # One pass from the end: an imported name may have thousands, each behind as many spaces.
+    while name.endswith(")"):
+        name = name[: max(name.rfind("("), 0)].rstrip()
+    return name
 
 
 def _gap(text: str) -> str:

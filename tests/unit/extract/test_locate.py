@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,6 +121,13 @@ def test_overlapping_chunks_each_get_the_span():
     )
     window = Window(id="d@0", document="d", ordinal=0, title="", chunks=chunks, text=text)
     assert [s.chunk for s in Locator(window).locate("Quill")] == ["d:0", "d:1"]
+
+
+@pytest.mark.parametrize("addition", [" (b)" * 5_000, " " * 40_000 + "x", " (b" * 5_000 + ")" * 5_000])
+def test_a_name_of_any_length_is_looked_for_in_linear_time(addition):
+    begin = time.process_time()
+    Locator(window_of("Old Anna Quill sailed.")).locate(f"Anna Quill{addition}")
+    assert time.process_time() - begin < 2  # a quadratic search takes ten
 
 
 def test_names_without_words_and_empty_names_are_nowhere():

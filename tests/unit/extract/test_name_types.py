@@ -10,7 +10,7 @@ from polygraph.extract.nlp.name_types import NameInWindow, likeliest, settle_typ
 from polygraph.extract.nlp.workers import extract_texts
 
 
-def name(words, first, types=None, *, n=1, n_located=0, n_determined=0):
+def name(words, first, types=None, *, n=1, n_located=0, n_determined=0, n_personal=0):
     return NameInWindow(
         words=tuple(words.split()),
         is_name=True,
@@ -19,6 +19,7 @@ def name(words, first, types=None, *, n=1, n_located=0, n_determined=0):
         n=n,
         n_located=n_located,
         n_determined=n_determined,
+        n_personal=n_personal,
     )
 
 
@@ -70,9 +71,16 @@ def test_a_name_that_begins_another_name_keeps_its_type():
     assert found == ["person", "organization", "organization"]
 
 
-def test_a_name_of_two_people_keeps_its_type():
+def test_a_name_of_two_people_is_one_of_theirs():
     people = name("ines korvath", 0, {"person": 1}), name("ruth korvath", 30, {"person": 1})
-    assert settled(*people, name("korvath", 90, {"place": 1}))[2] == "place"
+    assert settled(*people, name("korvath", 90, {"place": 1}))[2] == "person"
+
+
+def test_a_single_name_is_a_person_only_if_something_says_so():
+    assert settled(name("grotto", 0, {"person": 2}, n=2)) == [""]
+    assert settled(name("grotto", 0, {"person": 1, "product": 1}, n=2)) == ["product"]
+    assert settled(name("korvath", 0, {"person": 2}, n=2, n_personal=1)) == ["person"]
+    assert settled(name("travis", 0, {"person": 1})) == ["person"]
 
 
 def test_what_has_an_article_is_no_person():
@@ -81,12 +89,44 @@ def test_what_has_an_article_is_no_person():
     assert settled(name("rev pell", 0, {"person": 3}, n=3, n_determined=3)) == ["person"]
 
 
+def types_in(text):
+    ((entities, _, problem),) = extract_texts([(text, "en", "")])
+    assert problem == ""
+    return {name: type_ for name, type_, *_ in entities}
+
+
 def test_rows_of_a_text_have_these_types():
-    text = (
+    types = types_in(
         "Marek Dunmore joined the club in 2019. Dunmore plays in goal. The Observatory stands above Kestle Lane, "
         "and people walk to the Observatory from Kestle Lane."
     )
-    ((entities, _, _),) = extract_texts([(text, "en", "")])
-    types = {name: type_ for name, type_, *_ in entities}
     assert types["Dunmore"] == types["Marek Dunmore"] == "person"
     assert types["Observatory"] == types["Kestle Lane"] == "place"
+
+
+def test_an_article_or_place_before_what_somebody_has_is_not_before_the_name():
+    types = types_in(
+        "Hanna Kowalik lost a vote. The Kowalik government had no majority, and in Kowalik's view the court was wrong."
+    )
+    assert types["Kowalik"] == "person"
+
+
+def test_who_speaks_in_a_chat_or_is_meant_by_a_pronoun_is_a_person():
+    types = types_in(
+        "Juho: The key is lost.\n\nKornhill was born in Leeds. He left in 1902.\n\nKaniko builds the image."
+    )
+    assert types["Juho"] == types["Kornhill"] == "person"
+    assert types["Kaniko"] != "person"
+
+
+def test_what_tells_father_and_son_of_one_name_apart_belongs_to_their_names():
+    types = types_in(
+        "Pieter Holm the Elder painted the altar, and Pieter Holm the younger burnt it. John Vane, Jr., was a "
+        "clerk."
+    )
+    assert [name for name, type_ in types.items() if type_ == "person"] == [
+        "Pieter Holm the Elder",
+        "Pieter Holm the younger",
+        "John Vane, Jr.",
+    ]
+    assert not {"Jr.", "Elder"} & types.keys()

@@ -69,7 +69,7 @@ def _extract_sentence(
         )
         keys.append(key)
         if key and mention.is_name:
-            is_located, is_determined = _context(sentence.words, mention.first)
+            is_located, is_determined = _context(sentence, mention)
             builder.add_context(key, is_located=is_located, is_determined=is_determined)
         for i in range(mention.first, mention.last) if mention.is_name else (mention.last - 1,):
             if mention.is_name or not token_keys[i]:
@@ -96,13 +96,16 @@ def _extract_sentence(
     return _antecedent(builder, sentence, token_keys)
 
 
-def _context(words: list[str], first: int) -> tuple[bool, bool]:
-    """Return whether the word at `first` is behind a preposition of place, and whether behind a determiner."""
-    before = [word.lower() for word in words[max(0, first - 2) : first]]
-    is_determined = bool(before) and before[-1] in _DETERMINERS
-    if is_determined:
-        before.pop()
-    return bool(before) and before[-1] in _OF_PLACE, is_determined
+def _context(sentence: Sentence, mention: TokenSpan) -> tuple[bool, bool]:
+    """Return whether a mention itself is behind a preposition of place, and whether behind a determiner.
+
+    In ``the Vane plan`` and ``in Vane's view``, the plan and the view are.
+    """
+    words, head = sentence.words, _head(sentence, mention)
+    before = mention.first - 1
+    is_determined = before >= 0 and sentence.heads[before] == head and words[before].lower() in _DETERMINERS
+    is_located = sentence.deps[head] == "pobj" and words[sentence.heads[head]].lower() in _OF_PLACE
+    return is_located, is_determined
 
 
 def _can_be(builder: RowBuilder, one: str, other: str) -> bool:
@@ -184,6 +187,8 @@ def _vote_for_person(
         if not key or not mention.is_name:
             continue
         words = sentence.words[mention.first : mention.last]
+        if sentence.words[mention.last : mention.last + 1] == [":"] and not any(token_keys[: mention.first]):
+            builder.add_personal(key)  # who speaks in a chat or a play
         if len(words) > 1 and words[0].rstrip(".").lower() in TITLES and words[1] not in ("of", "the"):
             builder.add_type_vote(key, "person", 3)
     for i, dep in enumerate(sentence.deps):
@@ -231,6 +236,8 @@ def _resolve_pronouns(
             elif not people and previous.is_person:
                 token_keys[i] = previous.key
                 used.append(previous.key)
+            if token_keys[i]:
+                builder.add_personal(token_keys[i])
         elif (
             pronoun in _THING_PRONOUNS
             and previous.key

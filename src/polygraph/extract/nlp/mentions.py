@@ -56,6 +56,7 @@ _PLACE_NOUNS = (
 )
 _PLACES_AND_SURNAMES = frozenset(_PLACE_NOUNS.split())
 """Nouns for places that are surnames behind a given name ("Nathan Lane")."""
+_GENERATIONS = frozenset([("the", "younger"), ("the", "elder"), (",", "jr"), (",", "sr")])
 _CODE = frozenset("(){}[]<>=|\\")
 _AND = frozenset(["and", "&"])
 _VERBS = frozenset(["VERB", "AUX"])
@@ -167,6 +168,8 @@ def _names(sentence: Sentence, title: str) -> list[TokenSpan]:
                 overlapping[0].first, overlapping[0].last = first, last
     entities.sort(key=lambda m: (m.first, -m.last))
     for entity in entities:
+        if entity.type in ("", "person"):
+            entity.last += _generation(sentence.words[entity.last : entity.last + 2])
         if not any(a.first < entity.last and entity.first < a.last for a in found):
             found.append(entity)
     for mention in found:
@@ -273,6 +276,11 @@ def _is_name(sentence: Sentence, first: int, last: int, doubtful: bool) -> bool:
 def _is_no_name(word: str) -> bool:
     """Return whether a capitalised word counts, or belongs to a letter: "Ten were saved."; not the abbreviation NO."""
     return word.lower() in COUNTING_WORDS | LETTER_WORDS and word[1:].islower()
+
+
+def _generation(words: list[str]) -> int:
+    """Return how many words behind a name say which of two people of the name is meant: ``the younger``, ``, Jr.``."""
+    return 2 * (tuple(word.lower().rstrip(".") for word in words) in _GENERATIONS)
 
 
 def _type_by_noun(sentence: Sentence, mention: TokenSpan) -> str:

@@ -2,10 +2,11 @@
 
 The recogniser takes many surnames and given names on their own for places or organizations, and ships, firms and
 buildings for people. In English prose, people are named in full first and by one of their names afterwards, so the full
-name decides; and their names have no article, and seldom stand behind a preposition of place.
+name decides; and their names have no article, and seldom stand behind a preposition of place. A name that is nowhere
+written in full is that of a person if a sentence says what only people do: many products and places are taken for one.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,8 @@ class NameInWindow:
     """Mentions behind a preposition of place."""
     n_determined: int
     """Mentions behind an article or a possessive."""
+    n_personal: int
+    """Mentions of which a sentence says what is said of people alone."""
 
     @property
     def is_thing(self) -> bool:
@@ -53,9 +56,10 @@ def settle_types(names: Sequence[NameInWindow]) -> None:
     """Make persons of full names with a known given name, and of the single names that stand for a full name.
 
     What is used like a thing is no person, unless it has a title or a known given name. A surname or given name stands
-    for a person if one full name of the window ends or begins with it, and either that was mentioned before or a
-    sentence takes it for a person. It does not if it is used like a thing, or begins the name of something else
-    (``Ford``, ``Ford Motor``).
+    for a person if a full name of the window ends or begins with it, and either that was mentioned before or a sentence
+    takes it for a person. It does not if it is used like a thing, or begins the name of something else (``Ford``,
+    ``Ford Motor``). A single name without a full name is no person unless it is a known given name, or a sentence says
+    of it what is said of people alone.
 
     Args:
         names: of one window; their votes are changed.
@@ -76,17 +80,24 @@ def settle_types(names: Sequence[NameInWindow]) -> None:
             and (speaks or name.words[0] in GIVEN_NAMES)
         ):
             _make_person(name)
-    people = {name.words: name for name in full if likeliest(name.types) == "person"}
-    by_end = _by_end(people.values())
+    people = [name for name in full if likeliest(name.types) == "person"]
+    named_in_full = _first_by_end(people)
+    full_names = {person.words for person in people}
     begun = {
-        name.words[0] for name in names if name.is_name and len(name.words) > 1 and name.words not in people
+        name.words[0]
+        for name in names
+        if name.is_name and len(name.words) > 1 and name.words not in full_names
     }
     for word, name in single.items():
-        if likeliest(name.types) not in _DOUBTED_ALONE or name.is_thing or word in begun:
-            continue
-        of_surname = [person for person in by_end[word] if person.words[-1] == word]
-        found = of_surname or by_end[word]
-        if len(found) == 1 and (found[0].first < name.first or name.types["person"]):
+        if word not in named_in_full:
+            if not name.n_personal and word not in GIVEN_NAMES:
+                del name.types["person"]
+        elif (
+            likeliest(name.types) in _DOUBTED_ALONE
+            and not name.is_thing
+            and word not in begun
+            and (name.types["person"] or named_in_full[word] < name.first)
+        ):
             _make_person(name)
 
 
@@ -116,9 +127,10 @@ def _may_be_single_name(name: NameInWindow) -> bool:
     )
 
 
-def _by_end(people: Iterable[NameInWindow]) -> dict[str, list[NameInWindow]]:
-    found: dict[str, list[NameInWindow]] = defaultdict(list)
+def _first_by_end(people: Iterable[NameInWindow]) -> dict[str, int]:
+    """Return for each first and last word of full names where the first of these names is."""
+    found: dict[str, int] = {}
     for person in people:
-        for word in {person.words[0], person.words[-1]}:
-            found[word].append(person)
+        for word in (person.words[0], person.words[-1]):
+            found[word] = min(person.first, found.get(word, person.first))
     return found

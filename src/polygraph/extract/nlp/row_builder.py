@@ -40,6 +40,8 @@ class _Entity:
     """Mentions behind a preposition of place."""
     n_determined: int = 0
     """Mentions behind an article or a possessive."""
+    n_personal: int = 0
+    """Mentions of which a sentence says what is said of people alone."""
 
 
 @dataclass(slots=True)
@@ -100,7 +102,13 @@ class RowBuilder:
 
     def add_type_vote(self, key: str, type_: str, weight: int = 1) -> None:
         """Add evidence for the type of an entity."""
-        self._entities[key].types[type_] += weight
+        entity = self._entities[key]
+        entity.types[type_] += weight
+        entity.n_personal += type_ == "person"
+
+    def add_personal(self, key: str) -> None:
+        """Add that a sentence says of an entity what is said of people alone."""
+        self._entities[key].n_personal += 1
 
     def add_context(self, key: str, *, is_located: bool, is_determined: bool) -> None:
         """Add that a mention stands behind a preposition of place, behind an article or possessive, or behind both."""
@@ -119,6 +127,7 @@ class RowBuilder:
                     n=len(entity.spans),
                     n_located=entity.n_located,
                     n_determined=entity.n_determined,
+                    n_personal=entity.n_personal,
                 )
                 for key, entity in self._entities.items()
                 if _main_spelling(entity.names)[0].isupper()

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 
 from polygraph.tasks.offline.sentences import ROW, Candidate, Passage
 from polygraph.text.language import detect_question_language
@@ -21,6 +22,8 @@ _NUMBERED = re.compile(r"(?<![\w-])([^\W\d_]{3,}) (\d{1,3})(?![\w%]|[.,:/-]\d)")
 """A noun with a number behind it, as in *Year 7* or *room 12*. A number of four digits may be a year."""
 _VERSION = re.compile(r"(?<![\w.,-])(?!\d\d?\.\d\d?\.\d{2}(?:\d{2})?\b)\d+(?:\.\d+){2,}(?![\w-]|\.\w)")
 """Three numbers or more with dots between them that are not a date."""
+_MAX_NUMBERED = 20
+"""Such nouns, and versions, of a question that are looked for: a table that is pasted as a question has hundreds."""
 _WINDOW = 40
 """Characters behind such a noun that may have further numbers: "Years 1, 3 and 5"."""
 _RANGE = re.compile(r"(\d+)\s?(?:[-–—]|to|through|until)\s?(?:[^\W\d_]+\s)?(\d+)", re.IGNORECASE)
@@ -92,10 +95,10 @@ def _missing_numbered(question: str, texts: Sequence[str]) -> list[str]:
     Where texts write *Year 3* and *Years 4 to 6*, nothing in them is about *Year 7*, however well it fits otherwise.
     """
     missing = []
-    for match in _NUMBERED.finditer(question):
-        noun = match[1].casefold()
-        if noun in STOP_WORDS or is_time(noun):
+    for match in islice(_NUMBERED.finditer(question), _MAX_NUMBERED):
+        if match[1].casefold() in STOP_WORDS or is_time(match[1]):
             continue
+        noun = match[1].casefold().removesuffix("s")  # which the patterns allow behind it
         # A capital shows that the number is part of a name: "Room 4", but not "costs 7 euros".
         is_numbered = re.compile(rf"\b{re.escape(noun.capitalize())}s?:? \d{{1,3}}(?![\d.,%])").search
         if any(map(is_numbered, texts)) and not any(_has_number(text, noun, int(match[2])) for text in texts):
@@ -125,7 +128,7 @@ def _has_number(text: str, noun: str, number: int) -> bool:
 def _missing_versions(question: str, texts: Sequence[str]) -> list[str]:
     """Return the versions in a question that no text has, nor the first two of their numbers alone."""
     missing = []
-    for version in _VERSION.findall(question):
+    for version in _VERSION.findall(question)[:_MAX_NUMBERED]:
         first, second, *rest = map(re.escape, version.split("."))
         after = "".join(rf"\.{number}" for number in rest)
         stands_in = re.compile(rf"(?<![\w.]){first}\.(?:x|{second}(?:\.[x0]|{after})?)(?![\w-]|\.\w)").search

@@ -26,11 +26,16 @@ _EARLIER = re.compile(
 """Words of a question that may be about an earlier state."""
 _ENDED = (
     r"(?P<how>(?:superseded|replaced|withdrawn|obsolete|outdated|deprecated|retired|repealed|revoked|rejected|expired"
-    r"|archived|no longer (?:valid|in force|current|maintained))\b[^\n|.;(]*)"
+    r"|archived|no longer (?:valid|in force|current|maintained))\b[^\n|.;(]*+)"
+)
+_DOCUMENT = (
+    "adr|article|decision|document|draft|guide|guideline|handbook|instruction|manual|memo|note|notice|page|plan|policy"
+    "|post|procedure|proposal|record|report|rfc|rule|runbook|specification|version"
 )
 _SAYS_ENDED = re.compile(
-    # A line "Status: superseded by ...", also as a heading, or a sentence.
-    rf"^[\W_]*(?:status[\W_]*|(?:this|the) [a-z]+ (?:is|was|has been) (?:now )?){_ENDED}",
+    # A line "Status: superseded by ...", also as a heading, or a sentence about the document: a report may be about a
+    # pump that was replaced. Of several fields, each is about what a row of a table is about.
+    rf"^[\W_]*(?:status[\W_]*|this (?:{_DOCUMENT}) (?:is|was|has been) (?:now )?){_ENDED}(?!; [^\W_][^:;\n]*: )",
     re.IGNORECASE | re.MULTILINE,
 )
 

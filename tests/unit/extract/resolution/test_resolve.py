@@ -137,6 +137,15 @@ def test_a_bare_surname_merges_with_the_only_person_in_the_corpus_who_has_it():
     assert ids(found)["b.md@0", "Quill"] == "quill"
 
 
+def test_ms_merges_with_the_only_person_of_that_surname_unless_it_is_a_man():
+    found = resolve([mention("Tracey Swan"), mention("Ms. Swan")], by_model=False)
+    assert same(found, ("a.md", "Tracey Swan"), ("a.md", "Ms. Swan"))
+    found = resolve([mention("Thomas Quill"), mention("Ms. Quill")], by_model=False)
+    assert ids(found)["a.md@0", "Ms. Quill"] == "ms quill"
+    found = resolve([mention("Robin Vane"), mention("Mr. Vane"), mention("Ms. Vane")], by_model=False)
+    assert not same(found, ("a.md", "Mr. Vane"), ("a.md", "Ms. Vane"))
+
+
 def test_mrs_does_not_merge_with_a_man_of_that_surname():
     found = resolve([mention("Thomas Quill"), mention("Mrs. Quill", "b.md")])
     assert ids(found)["b.md@0", "Mrs. Quill"] == "mrs quill"

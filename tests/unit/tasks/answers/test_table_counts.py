@@ -169,6 +169,7 @@ SPENDING = """
         ("How much was spent in May 2024?", "75"),
         ("How much did we spend on oil in total?", "75"),
         ("Who spent the most?", None),
+        ("How much more was spent on oil than on rope?", None),
     ],
 )
 def test_what_was_spent_is_the_sum_of_the_costs(ask: Ask, question: str, answer: str | None) -> None:

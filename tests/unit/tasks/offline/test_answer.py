@@ -164,6 +164,7 @@ BERTHS = (
         ("Who lies at Berth 4?", "Berth 4"),
         ("who lies at berth 9 today?", "berth 9"),
         ("Which boat lies at Berth 3?", ""),
+        ("Which boats lie at Berths 3 and 5?", ""),
         ("Who may lie at Berth 7?", ""),
         ("How fast may one go at Lock 14?", ""),
         ("How fast may one go at Lock 11?", "Lock 11"),
@@ -263,6 +264,14 @@ def test_a_long_question_is_answered_in_linear_time(question):
     chosen(question, *texts)
     split_questions(question)
     assert time.process_time() - begin < 5  # a quadratic search takes minutes
+
+
+def test_numbers_of_a_question_are_looked_for_in_bounded_time():
+    texts = ["Year 3 and Years 4 to 6 eat first. " * 40] * 30
+    question = f"Who eats when: {', '.join(f'year {n}' for n in range(100, 700))}?"
+    begin = time.process_time()
+    chosen(question, *texts)
+    assert time.process_time() - begin < 8  # each number takes a tenth of a second
 
 
 def test_sentences_end_by_the_rules_of_the_documents_language():

@@ -201,6 +201,15 @@ def test_what_no_longer_holds_comes_later_and_is_said(status, how):
     assert "loft" in earlier.sentences[0].text
 
 
-def test_a_document_about_something_that_ended_holds():
-    text = f"# Sails\n\nStatus: accepted. The old loft was withdrawn from use.\n\n{RULES}"
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Status: accepted. The old loft was withdrawn from use.",
+        "The boiler was replaced on 4 May.",
+        "This boiler was replaced on 4 May.",
+        "Status: expired; Name: Bo; Due: 4 May.",
+    ],
+)
+def test_a_document_about_something_that_ended_holds(said):
+    text = f"# Sails\n\n{said}\n\n{RULES}"
     assert answered("Where are sails dried?", passage(1, text, title="Note 3")).note == ""

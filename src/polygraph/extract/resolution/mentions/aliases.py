@@ -182,7 +182,7 @@ def _single_name_alias(
         return None  # she may be his wife or another woman of the name: the whole corpus decides
     if not (name.titles & _TITLES_OF_WIVES and len(fitting) > 1):
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
-        fitting = [b for b in fitting if _genders_agree(gender_of(name), people.gender.get(b, ""))]
+        fitting = [b for b in fitting if _genders_agree(name, people.gender.get(b, ""))]
     if (
         not people.by_model
         and _has_office(name)
@@ -206,9 +206,13 @@ def _has_office(name: NameParts) -> bool:
     return not name.titles <= MALE_TITLES | FEMALE_TITLES
 
 
-def _genders_agree(title: str, person: str) -> bool:
-    """Return whether a title's gender allows a person: ``Mrs.`` requires a woman, ``Mr.`` only excludes one."""
-    if title == "f":
+def _genders_agree(name: NameParts, person: str) -> bool:
+    """Return whether a title's gender allows a person: ``Mrs.`` requires a woman, ``Mr.`` and ``Ms.`` only exclude one.
+
+    ``Mrs.`` and ``Miss`` may be of the family of somebody of unknown gender; who is called ``Ms.`` was named in full.
+    """
+    title = gender_of(name)
+    if title == "f" and name.titles != {"ms"}:
         return person == "f"
     return not (title and person and title != person)
 

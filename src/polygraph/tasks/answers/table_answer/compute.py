@@ -75,7 +75,8 @@ def _one(reading: Reading, table: TableView, asked: list[AskedColumn], chosen: R
     if choice is not None:
         return _which_of(reading, table, asked, chosen, choice)
     words = {token.text for token in reading.tokens}
-    if words & (LESS | MORE) - {"more"} and not reading.conditions and not operators:
+    compared = words & (LESS | MORE) - (set() if words & SPENT else {"more"})
+    if compared and not reading.conditions and not operators:
         return None  # a comparison of other things than two values
     if "than" in words and operators and not reading.conditions:
         return None  # a bound that no number sets: more than the average

@@ -98,7 +98,8 @@ def copy_index(
         reader = stack.enter_context(closing(open_finished(source)))
         if reader.manifest() is None or write_in_progress(reader) is not None:
             raise IndexUnreadable(
-                f"the index at {name} is not finished. Finish it with: polygraph index --index {quoted(name)}"
+                f"the index at {name} is not finished. If no process is writing it, finish it with: polygraph index "
+                f"--index {quoted(name)}"
             )
         calls = stack.enter_context(_calls_to_read(source))
         open_target = _folder_target if database_of(target) is None else _database_target

@@ -131,7 +131,7 @@ def why_nothing(store: Store) -> str:
         index = quoted(store.place)
         return (
             f"nothing could be extracted: every window failed ({len(failures):,}; first: {window}: {problem}). "
-            f"Look at the replies with: polygraph status --failed --index {index}; when the model is mended, have it "
+            f"Look at the replies with: polygraph status --failed --index {index}; once the model works, have it "
             f"read again: polygraph retry --index {index}; or extract without one: polygraph index --index {index} "
             "--extractor nlp"
         )

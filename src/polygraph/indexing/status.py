@@ -76,8 +76,8 @@ def _notes(store: StoreReader) -> list[str]:
         return [*unread, *store.notes()]
     other = "" if unread else f", or with: polygraph index --index {quoted(store.place)}"
     return [
-        "the last change is not finished, and questions are answered from the state before it. Go on with the "
-        f"same command{other}",
+        "a change is being made or was stopped, and questions are answered from the state before it. If it was "
+        f"stopped, go on with the same command{other}",
         *unread,
         *store.notes(),
     ]

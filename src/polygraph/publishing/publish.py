@@ -245,8 +245,8 @@ def _finished_files(folder: Path, scratch: Path) -> list[tuple[str, Path]]:
         manifest = store.manifest()
         if manifest is None or write_in_progress(store) is not None:
             raise IndexUnreadable(
-                f"the index at {store.place} is not finished. Finish it with: polygraph index "
-                f"--index {quoted(store.place)}"
+                f"the index at {store.place} is not finished. If no process is writing it, finish it with: polygraph "
+                f"index --index {quoted(store.place)}"
             )
         layers = up_to_date(store, manifest)
         tables = copy_to_file(store, scratch)

@@ -146,7 +146,8 @@ class _MethodCheck:
             at = text.find(HIDDEN)
             self._expect(
                 at < 0,
-                f"{what}: the retrieval holds text of an excluded document: …{text[max(0, at - 80) : at + 40]}…",
+                f"{what}: the retrieval holds text of an excluded document: …{text[max(0, at - 80) : at + 40]}…. Read "
+                "with the methods of the snapshot, which apply the filter; `snapshot.store` holds every document",
             )
             for item in found.evidence:
                 for span in item.spans:

@@ -515,6 +515,14 @@ def test_remove_takes_a_document_out_of_every_layer(call, built):
     assert layers["lexical"]["state"] == layers["chunk_vectors"]["state"] == "ready"
 
 
+def test_a_comparison_lists_no_method_that_has_nothing_alone(call, write_files):
+    write_files(Path("two"), {"a.txt": "Ann Marsh lit the lamp.", "b.txt": "Old Tobin sold the lamp."})
+    call("index", "two", "--index", "i", "--for", "bm25,hybrid")
+    shown = call("compare", "Who lit the lamp?", "--index", "i", "-m", "bm25,hybrid").out
+    assert "2 found by every method" in shown
+    assert "alone has" not in shown
+
+
 def test_an_uploaded_file_is_shown_and_removed_by_its_name(call, write_files):
     one, other = "3b1f0c9a2d4e5f60", "4b1f0c9a2d4e5f60"
     files = {f"{one}/a.txt": "Ann Marsh lit it.", f"{one}/b.txt": "Old Tobin sold it."}

@@ -236,6 +236,8 @@ def test_a_true_difference_is_reported_and_a_missing_one_is_not(index):
         "one is better than 1 and not shown to differ from 1 of 2 other methods"
     )
     assert any(s.startswith("one finds more than none: +0.500") for s in found.conclusions)
+    pair = index.evaluate_retrieval(many(), {name: methods[name] for name in ("one", "none")})
+    assert pair.conclusions[0].endswith("; one is better than the other method")
     by_pair = {(c.better, c.worse): c for c in found.comparisons}
     assert by_pair["one", "same"].p_holm == 1.0
     assert by_pair["one", "none"].wins == 30

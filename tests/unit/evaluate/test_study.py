@@ -365,6 +365,7 @@ def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_componen
         ("answers -m bm25 --trials 2 --output s", "it needs --new-answers"),
         ("run -m bm25,naive --protocol listwise --new-answers --output s", "--new-answers is for protocols"),
         ("judge --repeats 0 --output s", "--repeats 0 asks for no judgements"),
+        ("answers -m bm25 --output s", "there is no study at s"),
         ("judge --output s", "there is no study at s"),
         ("sheet --sheet a.csv --output s", "there is no study at s"),
         ("report --output s", "there is no study at s"),

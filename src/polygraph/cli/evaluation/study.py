@@ -85,10 +85,9 @@ def questions(
         with open_experiment(index, output, as_json, **flags) as (_, study):
             _questions(study, kind, n, seed, None)
             found = study.questions()
-    show_result(
-        as_json,
-        {"questions": len(found), "types": Counter(q.type or "no type" for q in found), "study": str(output)},
-    )
+    types = Counter(q.type or "no type" for q in found)
+    shown = {"types": types} if as_json or types.keys() != {"no type"} else {}
+    show_result(as_json, {"questions": len(found), **shown, "study": str(output)})
 
 
 @app.command()
@@ -120,7 +119,7 @@ def answers(
     options = AnswerOptions(
         temperature=temperature, max_tokens=max_tokens, form=form, trials=n_sets, again=again
     )
-    with open_experiment(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
+    with open_existing(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
         found = _answer(opened, study, names, per_document, options)
     show_result(
         as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)}

@@ -123,11 +123,14 @@ def _show_overlap(found: Sequence[Answer], held: Sequence[SharedPassage]) -> Non
 
 def _show_alone(found: Sequence[Answer]) -> None:
     """Print the first pieces of evidence of each method that no other one has."""
-    if len(found) < 2:
+    alone = found_alone([a.retrieval for a in found])
+    if len(found) < 2 or not any(alone):
         return
     out.print()
-    out.print(Text("what each method alone has, best first", style="bold"))
-    for i, (a, numbers) in enumerate(zip(found, found_alone([a.retrieval for a in found]), strict=True), 1):
+    out.print(Text("what one method alone has, best first", style="bold"))
+    for i, (a, numbers) in enumerate(zip(found, alone, strict=True), 1):
+        if not numbers:
+            continue
         n_all = len(a.retrieval.evidence)
         out.print(Text(f"{i} {a.method}: {len(numbers)} of {n_all} pieces of evidence", style="cyan"))
         for n in numbers[:_ALONE]:

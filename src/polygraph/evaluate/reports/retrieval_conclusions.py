@@ -60,14 +60,15 @@ def conclusions(
     tied = [name for name in order if scores[name].mean == top.mean]
     who = f"{best} has" if len(tied) == 1 else f"{', '.join(tied[:-1])} and {tied[-1]} have"
     kinds = Counter(_kind(c, best) for c in ranked)
-    standing = join_list([f"{kind} {kinds[kind]}" for kind in _KINDS if kinds[kind]])
+    others = count_noun(len(ranked), "other method")
+    if len(kinds) == 1:
+        standing = f"{next(iter(kinds))} the {others.removeprefix('1 ')}"
+    else:
+        standing = f"{join_list([f'{kind} {kinds[kind]}' for kind in _KINDS if kinds[kind]])} of {others}"
     on = count_noun(n, "question")
     if n_shared is not None:
         on = f"the {on} that every method could be measured on"
-    found = [
-        f"{who} the highest {metric}: {figures} on {on}; {best} is {standing} of "
-        f"{count_noun(len(ranked), 'other method')}"
-    ]
+    found = [f"{who} the highest {metric}: {figures} on {on}; {best} is {standing}"]
     advice = _cheapest_sentence(best, ranked, costs)
     found += [advice] if advice else []
     found += [_comparison_sentence(c, costs, with_n=n_shared is not None) for c in ranked]

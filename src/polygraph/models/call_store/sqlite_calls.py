@@ -219,6 +219,9 @@ class SqliteCalls:
             except OSError as error:
                 raise StorageFailed(f"cannot write {self._path}: {error.strerror or error}") from error
 
+    def _is_full(self) -> bool:
+        return self._path is not None and shutil.disk_usage(self._path.parent).free < _FULL_BYTES
+
     def _operational(self, error: sqlite3.OperationalError) -> IndexLocked | StorageFailed:
         text = str(error)
         if "locked" in text or "busy" in text:
@@ -227,7 +230,7 @@ class SqliteCalls:
                 "Wait until that process ends, or stop it"
             )
         # On a full disk SQLite cannot make the file that it shares between processes, and calls that an I/O error.
-        if "full" in text or ("I/O" in text and shutil.disk_usage(self._path.parent).free < _FULL_BYTES):
+        if "full" in text or ("I/O" in text and self._is_full()):
             return StorageFailed(
                 f"the disk that holds {self._path} is full. Free some space: stored replies are kept, and the same "
                 "command continues from there"

@@ -13,6 +13,7 @@ from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.entity_expansion import CollectedDescription
 from polygraph.retrieve.methods.fgrag import FGRAG, rank_passages, specific_parts
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.evidence.summarise import extractive_summaries
 from polygraph.testing import scripted_chat
 
@@ -121,6 +122,18 @@ def test_a_summary_is_written_from_descriptions_then_points_then_the_question(in
     text = request.messages[1].content
     points = dict(trace(found)["questions"])["Tobias Wren"]
     assert text.index("<notes>\n[1] ") < text.index(f"- {points[0]}") < text.index(f"Question: {QUESTION}")
+
+
+def test_the_notes_of_a_summary_carry_the_dates_of_their_documents(index, models, monkeypatch):
+    monkeypatch.setattr(Snapshot, "dates", lambda self, documents: dict.fromkeys(documents, "1911-05-03"))
+    chat = scripted_chat()
+    FGRAG()(QUESTION, index, models(chat))
+    prompts = [request.messages[-1].content for request in asked_for(chat, "summarise")]
+    notes = [line for prompt in prompts for line in prompt.splitlines() if re.match(r"\[\d+\] ", line)]
+    assert notes
+    assert all(line.endswith(" (1911-05-03)") for line in notes)
+    plain = FGRAG(without="summaries")(QUESTION, index, models(chat)).evidence
+    assert all(item.text.endswith(" (1911-05-03)") for item in plain)
 
 
 def test_a_summary_rests_on_the_notes_that_it_cites(index, models):

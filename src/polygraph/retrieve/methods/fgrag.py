@@ -241,7 +241,7 @@ class FGRAG:
         if self.without == "summaries":
             return len(found)
         left = self.entity_tokens
-        for i, n_tokens in enumerate(count_many([c.note for c in found])):
+        for i, n_tokens in enumerate(count_many([c.dated_note for c in found])):
             left -= n_tokens + _NOTE_TOKENS
             if left < 0:
                 return i
@@ -250,7 +250,7 @@ class FGRAG:
     def _cut(self, left: Sequence[CollectedDescription]) -> Cut | None:
         if not left:
             return None
-        n_tokens = sum(count_many([c.note for c in left]))
+        n_tokens = sum(count_many([c.dated_note for c in left]))
         return Cut(kind=left[0].kind, n_items=len(left), n_tokens=n_tokens, budget=self.entity_tokens)
 
     # --- summaries ----------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ class FGRAG:
                 )
             except UnusableReply:  # kept in quarantine; the summary then answers the question itself
                 asked = ()
-            notes = [c.note for c in part.found]
+            notes = [c.dated_note for c in part.found]
             return asked, summarise_notes(question, part.subject, asked, notes, models, chat, method="fg-rag")
 
         written = models.calls.map(write, parts)
@@ -375,7 +375,7 @@ def _descriptions(parts: Sequence[_Part], index: Snapshot) -> tuple[Evidence, ..
             Evidence(
                 kind=found.kind,
                 id=found.id,
-                text=found.note,
+                text=found.dated_note,
                 score=score,
                 spans=(spans[found.chunk],),
                 why=(

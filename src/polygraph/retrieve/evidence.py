@@ -78,13 +78,13 @@ def ordered_rows(
 
     Args:
         entities: best first.
-        relations: best first.
+        relations: best first; those that repeat others are left out.
         whys: reasons by id, for both.
         index: the snapshot they come from.
         texts: writes the rows.
     """
     texts.entities(entities)
-    texts.relations(relations)
+    relations = texts.without_repeats(relations)
     known = spans_of_rows([*entities, *relations], index)
 
     def ordered(rows: Sequence[Entity | Relation]) -> tuple[Evidence, ...]:

@@ -17,7 +17,7 @@ EXTRACTION_PROMPT = "2"
 EXTRACTION_ROWS = "5"
 """Revision of `extract.llm.extractor.to_rows`: how records of a reply become rows, and on which chunks they rest."""
 
-RESOLUTION = "17"
+RESOLUTION = "18"
 """Revision of `extract.resolution` and `graph.merge`: which names are one entity, and what is shown and said of it."""
 
 KNOWN_NAMES = "known-names-2"

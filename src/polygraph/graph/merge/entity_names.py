@@ -24,7 +24,7 @@ def shown_spelling(
     words is returned: ``Late Director`` may be written more often than ``Tobias Quillan``. Where it is a person's given
     name alone, has initials, or is a surname that others have too, with or without a title, the most frequent one with
     all words of the id is: ``K. Lind`` may be anybody beside ``Karl Lind``, while a surname alone is what many texts
-    call a person.
+    call a person. Several words in capitals, as in a telegram, do not count beside the same words in small letters.
 
     Args:
         spelt: spellings, each with its count, negative.
@@ -33,6 +33,12 @@ def shown_spelling(
         of_several: whether other ids end with the same word.
     """
     ordered = [text for _, text in sorted(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))]
+    in_small_letters = {text.casefold() for text in ordered if not text.isupper()}
+    ordered = [
+        text
+        for text in ordered
+        if not (" " in text and text.isupper() and text.casefold() in in_small_letters)
+    ]
     if len(ordered) == 1:
         return ordered[0]
     wanted = entity.split()

@@ -406,7 +406,13 @@ def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
     return truncate(statement(source, triple.predicate, target), ROW_TOKENS)
 
 
-def fact_statements(facts: Sequence[Triple], index: Snapshot, *, brief: bool = False) -> list[str]:
+def fact_statements(
+    facts: Sequence[Triple],
+    index: Snapshot,
+    *,
+    brief: bool = False,
+    names: Mapping[str, str] = _NO_NAMES,
+) -> list[str]:
     """Write facts as sentences, each followed by what its own passages say of the two.
 
     The predicate of a model is a word or two, and what happened stands in the description of the relation.
@@ -414,17 +420,48 @@ def fact_statements(facts: Sequence[Triple], index: Snapshot, *, brief: bool = F
     Args:
         facts: to write.
         index: the snapshot that they come from.
-        brief: leave out a fact of which its passages say every word, and show what they say alone.
+        brief: leave out a fact of which its passages say every word, and show what they say alone; where they say the
+            same of several facts, only the first has it.
+        names: of entities by id, where not `distinct_names`.
     """
-    by_id = {fact.id: fact for fact in facts}
+    keys = [(fact.id, names.get(fact.source, ""), names.get(fact.target, "")) for fact in facts]
+    by_key = dict(zip(keys, facts, strict=True))
+
+    def write(missing: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
+        texts = _fact_statements([by_key[key] for key in missing], index, brief, names)
+        return {key: texts[key[0]] for key in missing}
+
     kept = index.kept("brief statements of facts" if brief else "statements of facts", _KEPT)
-    written = kept.read(by_id, lambda missing: _fact_statements([by_id[i] for i in missing], index, brief))
-    return [written[fact.id] for fact in facts]
+    written = kept.read(by_key, write)
+    stated = [written[key] for key in keys]
+    return (
+        _each_said_once(facts, stated, {**distinct_names(_ends_of(facts), index), **names})
+        if brief
+        else stated
+    )
 
 
-def _fact_statements(facts: Sequence[Triple], index: Snapshot, brief: bool) -> dict[str, str]:
-    ends = list(dict.fromkeys(end for fact in facts for end in (fact.source, fact.target)))
-    names, rows = distinct_names(ends, index), index.entity_rows(ends)
+def _ends_of(facts: Sequence[Triple]) -> list[str]:
+    return list(dict.fromkeys(end for fact in facts for end in (fact.source, fact.target)))
+
+
+def _each_said_once(facts: Sequence[Triple], stated: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Write a fact alone where what its passages say stands at another one before: a sentence may state several."""
+    said: set[str] = set()
+    texts = []
+    for fact, text in zip(facts, stated, strict=True):
+        line = triple_line(fact, names)
+        after = text.removeprefix(f"{line.rstrip('.')}. ")
+        texts.append(line if after in said else text)
+        said.add(after)
+    return texts
+
+
+def _fact_statements(
+    facts: Sequence[Triple], index: Snapshot, brief: bool, called: Mapping[str, str]
+) -> dict[str, str]:
+    ends = _ends_of(facts)
+    names, rows = {**distinct_names(ends, index), **called}, index.entity_rows(ends)
     wanted = {
         frozenset((rows[f.source], rows[f.target])) for f in facts if {f.source, f.target} <= rows.keys()
     }

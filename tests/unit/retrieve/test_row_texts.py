@@ -354,7 +354,7 @@ def test_a_statement_of_which_a_row_shows_a_part_is_not_shown_yet():
     assert RowTexts(Names()).without_repeats(rows) == rows
 
 
-def test_a_brief_statement_of_a_fact_leaves_out_a_predicate_that_its_passages_say():
+def test_brief_statements_of_facts_leave_out_what_their_passages_say_and_say_it_once():
     relation = related(
         "honora vane", "papa", ("Honora Vane loved Papa.", "letter:0"), predicates=("love", "owe")
     )
@@ -373,5 +373,12 @@ def test_a_brief_statement_of_a_fact_leaves_out_a_predicate_that_its_passages_sa
         for p in relation.predicates
     ]
     assert fact_statements(facts, Index(), brief=True) == [
-        "Honora Vane loved Papa.", "Honora Vane owe Papa. Honora Vane loved Papa.",
+        "Honora Vane loved Papa.", "Honora Vane owe Papa",
     ]  # fmt: skip
+    assert fact_statements(facts[1:], Index(), brief=True) == [
+        "Honora Vane owe Papa. Honora Vane loved Papa."
+    ]
+    called = {"papa": "Papa (Edmund Vane)"}
+    assert fact_statements(facts[1:], Index(), names=called) == [
+        "Honora Vane owe Papa (Edmund Vane). Honora Vane loved Papa."
+    ]

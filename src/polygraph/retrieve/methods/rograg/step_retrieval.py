@@ -29,6 +29,8 @@ from polygraph.tasks.questions.plan import PlanStep
 from polygraph.text.normalize import normalize_name
 from polygraph.text.sentences import sentence_spans
 
+_DATED = 5
+"""Passages of a triple whose dates are read."""
 _SENTENCES = 3
 """Sentences of a passage that are read for one row."""
 
@@ -173,7 +175,7 @@ class StepRetrieval:
         """Return what triples and their passages state, with the dates of the documents."""
         said = fact_statements([f.triple for f in facts], self._index, brief=True, names=names)
         return [
-            with_dates(text, [document_of_chunk(chunk) for chunk in f.triple.chunks], self._index)
+            with_dates(text, [document_of_chunk(chunk) for chunk in f.triple.chunks[:_DATED]], self._index)
             for f, text in zip(facts, said, strict=True)
         ]
 

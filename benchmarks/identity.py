@@ -26,8 +26,8 @@ that `--part` names, else those of the parts whose errors may be looked at. Of a
 (`suggest_same`), and once all of them have a reply, the pairs (`same`), also those that the lists suggest. The lists
 are made over all cases of a part, as if they were one collection: names of several cases stand in one list, and what is
 suggested of two cases is wrong. `identity/list_replies.jsonl` and `identity/same_replies.jsonl` hold the replies of a
-strong model that saw only the prompts, by the hash of the prompt. Without a reply, nothing is suggested and pairs stay
-undecided; how many lists and pairs have none is printed.
+strong model that saw only the prompts, by what stands below the instructions, whose wording was different for some.
+Without a reply, nothing is suggested and pairs stay undecided; how many lists and pairs have none is printed.
 """
 
 import argparse
@@ -367,7 +367,7 @@ def add_suggestions(lists: Sequence[ListOfNames]) -> int:
     """Let cases have the pairs that the recorded replies about lists suggest; return how many are of two cases."""
     n_across = 0
     for some in lists:
-        reply = replies().get(key_of(some.asked))
+        reply = replies().get(shown_in(some.asked))
         for a, b in pairs_of(parse_groups(reply, len(some.names))) if reply else ():
             (first, x), (second, y) = some.names[a], some.names[b]
             if first is second:
@@ -389,7 +389,7 @@ def print_lists(rows: Sequence[Scored], part: str) -> None:
             if first is second:
                 ideal[first.case["id"]].suggested.add((x, y))
     n_across = add_suggestions(lists)
-    n_unanswered = sum(key_of(some.asked) not in replies() for some in lists)
+    n_unanswered = sum(shown_in(some.asked) not in replies() for some in lists)
     pairs = [
         (same, pair.rule == LISTED)
         for row in rows
@@ -406,12 +406,13 @@ def print_lists(rows: Sequence[Scored], part: str) -> None:
     )
 
 
-def key_of(asked: ChatRequest) -> str:
-    return digest(*(message.content for message in asked.messages))
+def shown_in(asked: ChatRequest) -> str:
+    """Return what a prompt shows below the instructions."""
+    return asked.messages[-1].content
 
 
 def write_prompts(folder: Path, part: str) -> None:
-    """Write the prompts without a reply, as JSON lines with key and messages; ``all`` leaves out closed parts.
+    """Write the prompts without a reply, as JSON lines with instructions; ``all`` leaves out closed parts.
 
     Those of a part are its lists, as long as one has no reply, and then the pairs.
     """
@@ -419,25 +420,25 @@ def write_prompts(folder: Path, part: str) -> None:
     with (folder / "prompts.jsonl").open("w", encoding="utf-8") as file:
         for each in [part] if part != "all" else SEEN:
             for asked in _unanswered([model_path(case) for case in read_cases(each)]):
-                line = {"key": key_of(asked), "messages": [m.content for m in asked.messages]}
+                line = {"instructions": asked.messages[0].content, "prompt": shown_in(asked)}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 def _unanswered(rows: Sequence[Scored]) -> list[ChatRequest]:
     lists = lists_over(rows)
-    if waiting := [some.asked for some in lists if key_of(some.asked) not in replies()]:
+    if waiting := [some.asked for some in lists if shown_in(some.asked) not in replies()]:
         return waiting
     add_suggestions(lists)
     asked = [asked for row in rows for _, asked in with_recorded_answers(row, resolved(row, asks=True))[0]]
-    return [each for each in asked if key_of(each) not in replies()]
+    return [each for each in asked if shown_in(each) not in replies()]
 
 
 @cache
 def replies() -> dict[str, str]:
-    """Return the recorded replies by the key of their prompt."""
+    """Return the recorded replies by what their prompts show."""
     files = [CASES / "same_replies.jsonl", CASES / "list_replies.jsonl"]
     lines = [line for file in files if file.exists() for line in file.read_text("utf-8").splitlines()]
-    return {row["key"]: row["reply"] for row in map(json.loads, lines)}
+    return {row["prompt"]: row["reply"] for row in map(json.loads, lines)}
 
 
 def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
@@ -446,7 +447,7 @@ def questions_of(rows: Sequence[Scored]) -> tuple[int, int]:
     for row in rows:
         for pairs, asked in with_recorded_answers(row, resolved(row, asks=True))[0]:
             n_pairs += len(pairs)
-            n_unanswered += len(pairs) * (key_of(asked) not in replies())
+            n_unanswered += len(pairs) * (shown_in(asked) not in replies())
     return n_pairs, n_unanswered
 
 
@@ -465,7 +466,7 @@ def with_recorded_answers(
     while asked_now := requests(row, found, answers):
         all_asked += asked_now
         for pairs, asked in asked_now:
-            reply = replies().get(key_of(asked))
+            reply = replies().get(shown_in(asked))
             verdicts = parse_same(reply, len(pairs)) if reply else [None] * len(pairs)
             answers |= zip((pair.entities for pair in pairs), verdicts, strict=True)
     return all_asked, answers

@@ -8,10 +8,10 @@ the document in the prompt, so that prompts may change. Questions are those of t
 these files; they are read without a model on both sides, so only the graphs differ.
 
 Replies about names (`suggest_same`, `same`) were recorded for the graph of these replies, from a strong model that saw
-only the prompts, by the hash of the prompt (replay/name_replies.jsonl); where a prompt shows more of the same names,
-they are those to the earlier prompt. Where a prompt has none, the model cannot tell
-and rules decide; how many have none is printed. `--ask DIR` writes those to ``DIR/prompts.jsonl`` instead: first the
-lists of names, and once they have replies, the pairs.
+only the prompts, by what stands below the instructions (replay/name_replies.jsonl); where a prompt shows more of the
+same names, or its instructions are worded differently, they are those to the earlier prompt. Where a prompt has none,
+the model cannot tell and rules decide; how many have none is printed. `--ask DIR` writes those to ``DIR/prompts.jsonl``
+instead: first the lists of names, and once they have replies, the pairs.
 
 `--set` chooses other questions about the same files (replay/*questions.jsonl), written from the documents alone: `dev`
 and `dev-2` to look at while rules are made, `final` and `held-out` for the figure at the end. Questions of `held-out`
@@ -43,7 +43,6 @@ from polygraph.config import load_settings
 from polygraph.evaluate.statistics.intervals import paired_means
 from polygraph.models.open import open_models
 from polygraph.models.protocols import ChatReply, ChatRequest
-from polygraph.records import digest
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -72,9 +71,9 @@ class ReplayedChat:
         self._scripted = scripted_chat()
         self.used: Counter[str] = Counter()
         self.unanswered: list[tuple[str, dict[str, object]]] = []
-        """Task and key with messages of prompts about names without a recorded reply."""
+        """Task and text of prompts about names without a recorded reply."""
         lines = (OWN / "name_replies.jsonl").read_text(encoding="utf-8").splitlines()
-        self._about_names: dict[str, str] = {row["key"]: row["reply"] for row in map(json.loads, lines)}
+        self._about_names: dict[str, str] = {row["prompt"]: row["reply"] for row in map(json.loads, lines)}
         for line in replies.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             if row["task"] in self._recorded:
@@ -98,12 +97,11 @@ class ReplayedChat:
                          completion_tokens=len(reply) // 4)  # fmt: skip
 
     def _names(self, task: str, request: ChatRequest) -> str:
-        messages = [message.content for message in request.messages]
-        key = digest(*messages)
-        if key in self._about_names:
+        instructions, shown = (message.content for message in request.messages)
+        if shown in self._about_names:
             self.used[task] += 1
-            return self._about_names[key]
-        self.unanswered.append((task, {"key": key, "messages": messages}))
+            return self._about_names[shown]
+        self.unanswered.append((task, {"instructions": instructions, "prompt": shown}))
         return UNDECIDED[task]
 
 

@@ -115,6 +115,7 @@ CASES = {
         "Step 1\nThought: " + neutralize(t, FENCES["transcript"]),
         m,
         c,
+        steps_left=2,
         separate_thought=True,
         max_tokens=99,
         method="",

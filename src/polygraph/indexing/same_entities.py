@@ -170,13 +170,16 @@ def _better_named(pair: PairDecision) -> str:
     """Return the entity that keeps its id as in `Merger`, or nothing if that with more mentions does.
 
     Of two that a rule presumes one, and of a name and its short form, it is that with the longer name: ``S. Orde``
-    may be anybody beside ``Sunniva Orde``.
+    may be anybody beside ``Sunniva Orde``. A longer name that shares no word with the other describes the thing:
+    ``ship of Captain Ritson`` beside ``Constancy``.
     """
     yields = [yields_its_id(name) for name in pair.names]
     n_characters = [len(name) for name in pair.names]
     if yields[0] != yields[1]:
         return pair.entities[yields[0]]
-    prefers_longer = pair.decision == "presumed" or pair.rule == "short name"
+    first, second = (frozenset(name.split()) for name in pair.names)
+    is_short_form = pair.rule == "short name" and not first.isdisjoint(second)
+    prefers_longer = pair.decision == "presumed" or is_short_form
     if not prefers_longer or n_characters[0] == n_characters[1]:
         return ""
     return pair.entities[n_characters[0] < n_characters[1]]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from polygraph.arrays import find_sorted
 from polygraph.graph.namesakes import distinct_name
+from polygraph.ids import document_of_chunk
 from polygraph.records import Relation, digest
 from polygraph.store.protocol import EntityOutline
 from polygraph.store.shared_texts import text_key
@@ -68,9 +69,9 @@ class CollectedDescription:
 
     @property
     def note(self) -> str:
-        """The name followed by the description; what a relation states once only."""
+        """The name followed by the description; the same text once only."""
         said = self.text.rstrip(" ;")  # a statement may be a part of a sentence up to a semicolon
-        says_it = self.kind == "relation" and said.rstrip(".").casefold() == self.name.rstrip(".").casefold()
+        says_it = said.rstrip(".").casefold() == self.name.rstrip(".").casefold()
         return said if says_it else f"{self.name}: {said}"
 
 
@@ -153,6 +154,12 @@ class EntityReader:
         if unread:
             found = self._index.entity_outlines(unread)
             self._entities.update(zip(unread, found, strict=True))
+
+    def dates(self, chunks: Iterable[str]) -> dict[str, str]:
+        """Return the dates of the documents of some chunks, by chunk, empty for those that have none."""
+        documents = {chunk: document_of_chunk(chunk) for chunk in chunks}
+        found = self._index.dates(list(dict.fromkeys(documents.values())))
+        return {chunk: found.get(document, "") for chunk, document in documents.items()}
 
     def texts(self, keys: Iterable[int | str]) -> Mapping[int | str, str]:
         """Return texts of descriptions by key."""
@@ -252,7 +259,8 @@ def expand_entities(
     once: dict[str, CollectedDescription] = {}
     for found in expansion.collected:
         once.setdefault(found.text, found)
-    return list(once.values()), expansion.visits
+    dates = reader.dates(found.chunk for found in once.values())
+    return [replace(found, date=dates[found.chunk]) for found in once.values()], expansion.visits
 
 
 _NO_EDGES = Edges.of(*(np.zeros(0, dtype=np.int64) for _ in range(3)))

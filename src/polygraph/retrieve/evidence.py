@@ -53,16 +53,16 @@ def triple_evidence(
     return Evidence(
         kind="relation",
         id=triple.id,
-        text=_with_dates(text or triple_line(triple, names), spans, index),
+        text=with_dates(text or triple_line(triple, names), [span.document for span in spans], index),
         score=score,
         spans=spans,
         why=why,
     )
 
 
-def _with_dates(text: str, spans: Sequence[Span], index: Snapshot) -> str:
+def with_dates(text: str, documents: Sequence[str], index: Snapshot) -> str:
     """Add the dates of the documents that state a triple, each once, as behind the statements of a relation."""
-    dates = index.dates(list(dict.fromkeys(span.document for span in spans)))
+    dates = index.dates(list(dict.fromkeys(documents)))
     new = [date for date in dict.fromkeys(dates.values()) if date and date not in text]
     return f"{text} ({', '.join(new[:_DATES])})" if new else text
 
@@ -78,13 +78,13 @@ def ordered_rows(
 
     Args:
         entities: best first.
-        relations: best first.
+        relations: best first; those that repeat others are left out.
         whys: reasons by id, for both.
         index: the snapshot they come from.
         texts: writes the rows.
     """
     texts.entities(entities)
-    texts.relations(relations)
+    relations = texts.without_repeats(relations)
     known = spans_of_rows([*entities, *relations], index)
 
     def ordered(rows: Sequence[Entity | Relation]) -> tuple[Evidence, ...]:

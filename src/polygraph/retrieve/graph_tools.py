@@ -14,7 +14,7 @@ from polygraph.prompts import FENCES, neutralize, one_line
 from polygraph.records import Entity, Evidence, Triple
 from polygraph.retrieve.evidence import row_evidence, spans_of_rows, triple_evidence
 from polygraph.retrieve.pack import HEAD_TOKENS
-from polygraph.retrieve.row_texts import RowTexts
+from polygraph.retrieve.row_texts import RowTexts, fact_statements
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.agent import AgentAction
@@ -167,7 +167,7 @@ class GraphTools:
         return f"{'at least ' if found.n_unread else ''}{count_noun(n, 'neighbour')}"
 
     def _check(self, act: AgentAction, why: str) -> str:
-        """List the triples between a node and its neighbours, by weight."""
+        """List what joins a node with its neighbours, by weight: each triple with what its passages say."""
         found = self._edges(act, most=self._neighbours)
         if isinstance(found, str):
             return found
@@ -175,11 +175,12 @@ class GraphTools:
         self.triples += ordered
         known = spans_of_rows(ordered, self._index)
         items = [
-            triple_evidence(t, t.weight, f"{why}: weight {t.weight:g}", self._index, known=known)
-            for t in ordered
+            triple_evidence(t, t.weight, f"{why}: weight {t.weight:g}", self._index, known=known, text=said)
+            for t, said in zip(ordered, fact_statements(ordered, self._index, brief=True), strict=True)
         ]
+        labels = [f"node {t.target if t.source == found.node else t.source!r}" for t in ordered]
         cut = len(found.triples) - len(ordered) + found.n_unread
-        return self._show(items) + (f"\n({cut} more are not listed)" if cut else "")
+        return self._show(items, labels) + (f"\n({cut} more are not listed)" if cut else "")
 
     # --- lookup -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Selection of reports for global search: all to a level, those rated relevant, or those nearest to the question."""
+"""Selection of reports: all to a level, those rated relevant, or those nearest to the question."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -44,6 +44,37 @@ def nearest_reports(
         wanted *= 4
         found = index.search_reports(vector, wanted)
     return [(report, cosine) for report, cosine in found if report.level <= level][:k]
+
+
+def separate_reports(question: str, index: Snapshot, models: Models, *, k: int) -> list[tuple[Report, float]]:
+    """Return the `k` reports of all levels nearest to the question that are not about a part or the whole of another.
+
+    A report says much of what those on the parts of its community say, and is about as near to the question: of such
+    reports the nearest is taken. With cosines; ties by level, then id.
+    """
+    parents = {i: parent for i, _, parent in index.community_tree()} if k > 1 else {}
+
+    def lineage(community: str) -> list[str]:
+        path = []
+        while community:
+            path.append(community)
+            community = parents.get(community, "")
+        return path
+
+    vector = embed_question(question, models, names=True)
+    wanted = k
+    while True:
+        found = index.search_reports(vector, wanted)
+        kept: dict[str, tuple[Report, float]] = {}
+        above: set[str] = set()
+        for report, cosine in found:
+            line = lineage(report.community)
+            if report.community not in above and kept.keys().isdisjoint(line):
+                kept[report.community] = report, cosine
+                above.update(line)
+        if len(kept) >= k or len(found) < wanted:
+            return list(kept.values())[:k]
+        wanted *= 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

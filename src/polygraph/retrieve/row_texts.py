@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from polygraph.graph.descriptions import in_turns
 from polygraph.graph.namesakes import distinct_name
+from polygraph.graph.reports.titles import is_named
 from polygraph.ids import document_of_chunk
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.retrieve.question_names import other_names_in_question, with_other_name
@@ -76,6 +77,28 @@ class RowTexts:
     def relations(self, relations: Iterable[Relation]) -> list[str]:
         """Write several relations; their ends and dates are read at once."""
         return self._lines_of(list(relations), self._relations, self._written_relations)
+
+    def without_repeats(self, relations: Sequence[Relation]) -> list[Relation]:
+        """Leave out relations that say only what others above them say, in their order.
+
+        A parser relates all names of a sentence to each other, so that one sentence would stand in many rows. Left out
+        is a relation that has neither predicates nor keywords, if each of its statements stands in rows above and names
+        both of its ends there.
+        """
+        lines = self.relations(relations)
+        names = self.names([end for r in relations for end in (r.source, r.target)])
+        shown: set[Description] = set()
+        kept = []
+        for r, line in zip(relations, lines, strict=True):
+            ends = [names.get(end, end) for end in (r.source, r.target)]
+            states_nothing = not r.predicates and not r.keywords and bool(r.descriptions)
+            if states_nothing and all(
+                d in shown and all(is_named(end, d.text) for end in ends) for d in r.descriptions
+            ):
+                continue
+            kept.append(r)
+            shown.update(d for d in r.descriptions if as_sentence(d.text) in line)
+        return kept
 
     def _lines_of(
         self,
@@ -383,20 +406,62 @@ def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
     return truncate(statement(source, triple.predicate, target), ROW_TOKENS)
 
 
-def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
+def fact_statements(
+    facts: Sequence[Triple],
+    index: Snapshot,
+    *,
+    brief: bool = False,
+    names: Mapping[str, str] = _NO_NAMES,
+) -> list[str]:
     """Write facts as sentences, each followed by what its own passages say of the two.
 
     The predicate of a model is a word or two, and what happened stands in the description of the relation.
+
+    Args:
+        facts: to write.
+        index: the snapshot that they come from.
+        brief: leave out a fact of which its passages say every word, and show what they say alone; where they say the
+            same of several facts, only the first has it.
+        names: of entities by id, where not `distinct_names`.
     """
-    by_id = {fact.id: fact for fact in facts}
-    kept = index.kept("statements of facts", _KEPT)
-    written = kept.read(by_id, lambda missing: _fact_statements([by_id[i] for i in missing], index))
-    return [written[fact.id] for fact in facts]
+    keys = [(fact.id, names.get(fact.source, ""), names.get(fact.target, "")) for fact in facts]
+    by_key = dict(zip(keys, facts, strict=True))
+
+    def write(missing: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
+        texts = _fact_statements([by_key[key] for key in missing], index, brief, names)
+        return {key: texts[key[0]] for key in missing}
+
+    kept = index.kept("brief statements of facts" if brief else "statements of facts", _KEPT)
+    written = kept.read(by_key, write)
+    stated = [written[key] for key in keys]
+    return (
+        _each_said_once(facts, stated, {**distinct_names(_ends_of(facts), index), **names})
+        if brief
+        else stated
+    )
 
 
-def _fact_statements(facts: Sequence[Triple], index: Snapshot) -> dict[str, str]:
-    ends = list(dict.fromkeys(end for fact in facts for end in (fact.source, fact.target)))
-    names, rows = distinct_names(ends, index), index.entity_rows(ends)
+def _ends_of(facts: Sequence[Triple]) -> list[str]:
+    return list(dict.fromkeys(end for fact in facts for end in (fact.source, fact.target)))
+
+
+def _each_said_once(facts: Sequence[Triple], stated: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Write a fact alone where what its passages say stands at another one before: a sentence may state several."""
+    said: set[str] = set()
+    texts = []
+    for fact, text in zip(facts, stated, strict=True):
+        line = triple_line(fact, names)
+        after = text.removeprefix(f"{line.rstrip('.')}. ")
+        texts.append(line if after in said else text)
+        said.add(after)
+    return texts
+
+
+def _fact_statements(
+    facts: Sequence[Triple], index: Snapshot, brief: bool, called: Mapping[str, str]
+) -> dict[str, str]:
+    ends = _ends_of(facts)
+    names, rows = {**distinct_names(ends, index), **called}, index.entity_rows(ends)
     wanted = {
         frozenset((rows[f.source], rows[f.target])) for f in facts if {f.source, f.target} <= rows.keys()
     }
@@ -411,8 +476,12 @@ def _fact_statements(facts: Sequence[Triple], index: Snapshot) -> dict[str, str]
         line = triple_line(fact, names)
         relation = relations.get(frozenset(rows.get(end, -1) for end in (fact.source, fact.target)))
         said = [d.text for d in relation.descriptions if d.chunk in fact.chunks] if relation else []
+        what_they_say = " ".join(map(as_sentence, said))
+        source, target = names.get(fact.source, fact.source), names.get(fact.target, fact.target)
         head = f"{line.rstrip('.')}."
         if fact.predicate == RELATED_TO:
-            head = f"{names.get(fact.source, fact.source)} and {names.get(fact.target, fact.target)}:"
-        texts[fact.id] = _cut(" ".join([head, *map(as_sentence, said)]) if said else line)
+            head = f"{source} and {target}:"
+        elif brief and said and not _predicates_beside(what_they_say, [fact.predicate], source, target):
+            head = ""
+        texts[fact.id] = _cut(f"{head} {what_they_say}".lstrip() if said else line)
     return texts

@@ -57,14 +57,14 @@ def sentences_of(predicates: Sequence[str], source: str, target: str) -> dict[tu
 def as_sentence(text: str) -> str:
     r"""Write a statement on one line, so that others can stand before and after it.
 
-    A statement may be a part of a sentence, from or up to a semicolon.
+    A statement may be a part of a sentence, from or up to a semicolon or comma, or the salutation of a letter.
 
-    >>> as_sentence("lent to Miss Orme\nin 1890;")
-    'Lent to Miss Orme in 1890.'
+    >>> as_sentence("lent to Miss Orme\nin 1890;"), as_sentence("Dear Miss Vane,")
+    ('Lent to Miss Orme in 1890.', 'Dear Miss Vane.')
     >>> as_sentence("pH of the water"), as_sentence("Why?"), as_sentence("a clerk in 'The Carol'")
     ('pH of the water.', 'Why?', "A clerk in 'The Carol'.")
     """
-    said = " ".join(text.split()).rstrip(" ;")
+    said = " ".join(text.split()).rstrip(" ;,")
     if said and not said.rstrip(_CLOSING).endswith(_SENTENCE_END):
         said += "."
     first = said.partition(" ")[0]

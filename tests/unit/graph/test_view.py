@@ -97,6 +97,16 @@ def test_a_person_is_not_shown_by_the_given_name_or_initials_where_there_is_a_fu
 
 @pytest.mark.parametrize(
     ("frequent", "other", "shown"),
+    [("PIA HOFER", "Pia Hofer", "Pia Hofer"), ("PIA HOFER", "Pia", "PIA HOFER"), ("NATO", "Nato", "NATO")],
+)
+def test_words_in_capitals_are_not_the_name_beside_the_same_words_in_small_letters(frequent, other, shown):
+    rows = Extraction(window="a@0", entities=(entity(frequent, "a:0", "a:1"), entity(other, "a:2")))
+    id_ = frequent.lower()
+    assert merge([rows], names(rows, **{frequent: id_, other: id_}), ORDER).entities[0].name == shown
+
+
+@pytest.mark.parametrize(
+    ("frequent", "other", "shown"),
     [
         ("Moe", "lars moe", "Anton Moe"),
         ("Dr. Moe", "lars moe", "Anton Moe"),

@@ -334,6 +334,13 @@ def test_a_short_form_does_not_keep_its_id_beside_the_full_name():
     assert apply_answers(before, {short.entities: True}).ids == ["sunniva orde"]
 
 
+def test_a_longer_phrase_without_a_word_of_the_name_takes_no_id_from_it():
+    names = ("constancy", "ship of captain ritson")
+    pair = PairDecision(entities=names, names=names, decision="undecided", rule="short name", score=0.5)
+    before = resolved([*names], [0, 0, 1], [pair])
+    assert apply_answers(before, {names: True}).ids == ["constancy"]
+
+
 def test_presumed_pairs_are_one_unless_the_model_objects():
     presumed = PairDecision(
         entities=("daniel kest", "kest"),

@@ -1,8 +1,9 @@
 """The walk of FG-RAG, by hand on small graphs, from the rules of the paper and its code."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from polygraph.text.normalize import normalize_name
 
 class Tiny:
     """An index of which only entities and relations are asked. Rows are in the order given."""
+
+    dated: Mapping[str, str] = MappingProxyType({})
+    """Dates by document."""
 
     def __init__(self, entities, relations):
         names = list(entities)
@@ -53,6 +57,9 @@ class Tiny:
 
     def texts(self, keys):
         return {key: key for key in keys}
+
+    def dates(self, documents):
+        return {document: self.dated.get(document, "") for document in documents}
 
     def names_by_row(self, rows):
         return {row: self.all_entities[row].name for row in rows}
@@ -206,7 +213,7 @@ def test_relations_without_description_are_statements_and_empty_ones_are_not_fol
     index = Tiny({"A": [], "B": ["b"], "C": ["c"]}, [("A", "B", []), ("A", "C", [])])
     index.all_relations[0] = undescribed("A", "B", predicates=("built", "<-paid"))
     found, visits = expand_entities({"weak": [0]}, EntityReader(index), ExpansionLimits())
-    assert [(c.note, c.chunk) for c in found] == [("A built B. B paid A", "A-B:0"), ("B: b", "B:0")]
+    assert [(c.note, c.chunk) for c in found] == [("A built B. B paid A", "A-B:0"), ("b", "B:0")]
     assert [v.entity for v in visits] == ["a", "b"]
 
 
@@ -236,6 +243,23 @@ def test_a_note_on_a_relation_states_nothing_that_its_description_does_not_say(p
     index.all_relations[0] = replace(index.all_relations[0], predicates=predicates)
     found, _ = expand_entities({"weak": [0]}, EntityReader(index), ExpansionLimits())
     assert [c.note for c in found] == [note]
+
+
+def test_a_note_on_an_entity_of_which_only_its_name_is_said_is_the_name():
+    index = Tiny({"Fish Row": ["Fish Row."]}, [])
+    found, _ = expand_entities({"weak": [0]}, EntityReader(index), ExpansionLimits())
+    assert [c.note for c in found] == ["Fish Row."]
+
+
+def test_a_dated_note_ends_with_the_date_of_its_document_unless_it_states_it():
+    index = Tiny(
+        {"A": ["Eleven were saved."], "B": ["Saved on 1881-11-26."]}, [("A", "B", ["Nine were saved."])]
+    )
+    index.dated = {"A": "1881-11-19", "B": "1881-11-26"}
+    found, _ = expand_entities({"weak": [0]}, EntityReader(index), ExpansionLimits())
+    assert [c.dated_note for c in found] == [
+        "A: Eleven were saved. (1881-11-19)", "A and B: Nine were saved.", "B: Saved on 1881-11-26.",
+    ]  # fmt: skip
 
 
 def test_entities_outside_the_filter_are_not_visited():

@@ -106,9 +106,10 @@ def test_neighbours_are_triples_of_all_edge_types_or_one(index):
     found = tools(index)
     everything = found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     assert everything.splitlines() == [
-        "[1] ada funds bela", "[2] ada funds fedor", "[3] ada visits ezra",
+        "node 'bela': [1] Ada funds Bela.", "node 'fedor': [2] Ada funds Fedor.", "node 'ezra': [3] Ada visits Ezra.",
     ]  # fmt: skip
-    assert found.run(AgentAction(tool="NeighbourCheck", node="ada", argument="VISITS"), 2) == "[3] as above"
+    seen = found.run(AgentAction(tool="NeighbourCheck", node="ada", argument="VISITS"), 2)
+    assert seen == "node 'ezra': [3] as above"
     assert found.run(AgentAction(tool="NodeDegree", node="ada", argument="funds"), 3) == "2 neighbours"
     assert found.run(AgentAction(tool="NodeDegree", node="ada"), 3) == "3 neighbours"
     assert found.run(AgentAction(tool="NodeDegree", node="dora", argument="concept"), 3) == "1 neighbour"
@@ -227,6 +228,21 @@ def test_a_run_without_an_end_is_halted_and_the_answer_says_so(index):
     assert found.evidence
 
 
+def test_the_agent_is_told_how_many_steps_are_left_and_which_is_the_last(index):
+    chat = agent(
+        [("RetrieveNode", "", "Bela")], [("NodeFeature", "bela", "sources")], [("Finish", "", "Cyra [2]")]
+    )
+    walk(index, chat, max_steps=3)
+    told = [
+        last_turn(request).partition("</transcript>\n\n")[2].partition("\n")[0] for request in chat.requests
+    ]
+    assert told == [
+        "Steps left, this one included: 3.",
+        "Steps left, this one included: 2.",
+        "This is the last step: Finish now, from the evidence in the transcript.",
+    ]
+
+
 def test_a_prompt_that_grows_too_long_halts_the_run(index):
     long = [("NodeDegree", "x" * 280, "")] * 5
     found, trace, _ = walk(index, agent([("NodeFeature", "bela", "sources")], long), prompt_tokens=1_500)
@@ -253,7 +269,7 @@ def test_a_filter_hides_nodes_and_neighbours(folder):
     with_all = Snapshot(folder)
     scoped = with_all.where({"id": "d4.txt"})
     found = tools(scoped)
-    assert found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1) == "[1] ada visits ezra"
+    assert found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1) == "node 'ezra': [1] Ada visits Ezra."
     assert "no node 'bela'" in found.run(AgentAction(tool="NodeFeature", node="bela", argument="type"), 1)
     assert (
         "funds"
@@ -328,16 +344,22 @@ def test_of_a_hub_the_strongest_triples_are_read_and_the_others_counted(hub):
     assert sorted(weights) == [1.0, 1.0, 1.0, 2.0]
     seen = tools(hub).run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     # Of the three of weight 1 the first by row: subjects, then objects, ascend.
-    assert seen.splitlines() == ["[1] ada visits ezra", "[2] ada funds bela", "(2 more are not listed)"]
+    assert seen.splitlines() == [
+        "node 'ezra': [1] Ada visits Ezra. Ada visits Ezra again.",
+        "node 'bela': [2] Ada funds Bela.",
+        "(2 more are not listed)",
+    ]
     assert tools(hub).run(AgentAction(tool="NodeDegree", node="ada"), 1) == "at least 2 neighbours"
     first = tools(hub, neighbours=1).run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
-    assert first.splitlines() == ["[1] ada visits ezra", "(3 more are not listed)"]
+    assert first.splitlines() == [
+        "node 'ezra': [1] Ada visits Ezra. Ada visits Ezra again.", "(3 more are not listed)",
+    ]  # fmt: skip
 
 
 def test_with_a_filter_all_triples_of_a_hub_are_read(hub, within):
     scoped = within(hub, "d0.txt", "d3.txt")
     seen = tools(scoped).run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
-    assert seen.splitlines() == ["[1] ada funds bela", "[2] ada funds fedor"]
+    assert seen.splitlines() == ["node 'bela': [1] Ada funds Bela.", "node 'fedor': [2] Ada funds Fedor."]
     assert tools(scoped).run(AgentAction(tool="NodeDegree", node="ada"), 1) == "2 neighbours"
 
 

@@ -11,6 +11,7 @@ from polygraph.models.providers.scripted import ScriptedChat, task_of
 from polygraph.retrieve.methods.rograg.executor import PlanExecutor
 from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions, link_name, search_facts
 from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.plan import Plan, parse_plan, plan, plan_by_rules, referenced_aliases
 from polygraph.testing import WordEmbedder, scripted_chat
 
@@ -344,6 +345,14 @@ def test_an_output_brings_everything_that_it_builds_on(index):
     )
     assert [r.step.alias for r in done.with_ancestors(["n"])] == ["a", "b", "n"]
     assert done.with_ancestors(["unknown"]) == []
+
+
+def test_a_step_is_answered_from_what_passages_say_of_its_triples_and_when(index, monkeypatch):
+    monkeypatch.setattr(Snapshot, "dates", lambda self, documents: dict.fromkeys(documents, "1911-05-03"))
+    chat = saying(sub_answer='{"answer": "£12", "names": []}')
+    run(index, look("v", "Fern", "lent"), chat=chat)
+    (prompt,) = [r.messages[-1].content for r in chat.requests if task_of(r) == "sub_answer"]
+    assert "\n- Fern lent Gale £12 and three shillings. (1911-05-03)\n" in prompt
 
 
 def test_an_unusable_sub_answer_is_recorded(index):

@@ -307,3 +307,78 @@ def test_a_predicate_that_denies_is_left_out_only_where_what_is_said_denies_too(
 
     assert line("Honora Vane was paid by Papa.").startswith("Papa Not paid Honora Vane. Honora Vane was paid")
     assert line("Honora Vane was never paid by Papa.").startswith("Honora Vane was never paid")
+
+
+def related(source, target, *descriptions, predicates=(), keywords=()):
+    said = tuple(Description(text, chunk) for text, chunk in descriptions)
+    return Relation(
+        id=f"{source} | {target}", source=source, target=target, predicates=predicates, keywords=keywords,
+        descriptions=said, weight=1.0, chunks=tuple(c for _, c in descriptions),
+    )  # fmt: skip
+
+
+def test_a_relation_that_only_repeats_a_statement_of_rows_above_is_left_out():
+    said = ("Honora Vane and Ada Orme met Papa.", "letter:0")
+    widow = "ada orme (widow)"
+    first = related("honora vane", "papa", said)
+    assert RowTexts(Names()).without_repeats([first, related(widow, "papa", said)]) == [first]
+
+
+def test_a_relation_that_says_something_that_no_row_above_says_is_kept():
+    said = ("Honora Vane and Ada Orme met Papa.", "letter:0")
+    widow = "ada orme (widow)"
+    rows = [
+        related("honora vane", "papa", said),
+        # It states a predicate, has a keyword, or another statement beside; another document says the same.
+        related(widow, "papa", said, predicates=("met",)),
+        related("honora vane", widow, said, keywords=("trade",)),
+        related("papa", widow, said, ("Papa paid Ada Orme.", "letter:1")),
+        related(widow, "honora vane", ("Honora Vane and Ada Orme met Papa.", "news:0")),
+        related("papa", "honora vane"),
+    ]
+    assert RowTexts(Names()).without_repeats(rows) == rows
+
+
+def test_a_relation_that_tells_of_whom_a_statement_is_said_is_kept():
+    said = ("She met Papa.", "letter:0")
+    rows = [related("honora vane", "papa", said), related("ada orme (widow)", "papa", said)]
+    assert RowTexts(Names()).without_repeats(rows) == rows
+
+
+def test_a_statement_of_which_a_row_shows_a_part_is_not_shown_yet():
+    long = (
+        " ".join(f"On day {n} Papa, Ada Orme and Honora Vane walked the pier." for n in range(30)),
+        "letter:0",
+    )
+    rows = [related("honora vane", "papa", long), related("ada orme (widow)", "papa", long)]
+    assert RowTexts(Names()).without_repeats(rows) == rows
+
+
+def test_brief_statements_of_facts_leave_out_what_their_passages_say_and_say_it_once():
+    relation = related(
+        "honora vane", "papa", ("Honora Vane loved Papa.", "letter:0"), predicates=("love", "owe")
+    )
+
+    class Index(Names):
+        def entity_rows(self, ids):
+            return {i: n for n, i in enumerate(ids)}
+
+        arrays = SimpleNamespace(relations_between=lambda pairs: [0])
+
+        def relations(self, rows):
+            return {0: relation}
+
+    facts = [
+        Triple(id=p, source="honora vane", predicate=p, target="papa", weight=1.0, chunks=("letter:0",))
+        for p in relation.predicates
+    ]
+    assert fact_statements(facts, Index(), brief=True) == [
+        "Honora Vane loved Papa.", "Honora Vane owe Papa",
+    ]  # fmt: skip
+    assert fact_statements(facts[1:], Index(), brief=True) == [
+        "Honora Vane owe Papa. Honora Vane loved Papa."
+    ]
+    called = {"papa": "Papa (Edmund Vane)"}
+    assert fact_statements(facts[1:], Index(), names=called) == [
+        "Honora Vane owe Papa (Edmund Vane). Honora Vane loved Papa."
+    ]

@@ -20,8 +20,8 @@ def shown_spelling(
 ) -> str:
     """Return the most frequent spelling of an entity; ties: longest, then first in code point order.
 
-    Several words in capitals come after the same words with small letters: ``HONORA VANE`` is a heading, a signature or
-    the lettering of a ship.
+    Several words in capitals come after the same words with small letters: ``HONORA VANE`` may be a heading, a
+    signature or from a telegram.
 
     The id is a better name in two cases. Where the most frequent spelling has no word of it, the one with most of its
     words is returned: ``Late Director`` may be written more often than ``Tobias Quillan``. Where it is a person's given

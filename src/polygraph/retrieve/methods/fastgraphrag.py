@@ -134,16 +134,19 @@ class FastGraphRAG:
         ]
         texts = RowTexts(index, question)
         texts.entities(list(entities.values()))
-        texts.relations([r for r, _ in relations])
-        spans = spans_of_rows([*entities.values(), *(r for r, _ in relations)], index)
+        shown = texts.without_repeats([r for r, _ in relations])
+        sums = {r.id: s for r, s in relations}
+        spans = spans_of_rows([*entities.values(), *shown], index)
         whys = self._whys(ranked, matches, network, walked, index)
         entity_rows = tuple(
             row_evidence(entities[n], round(s, 6), why, index, texts, spans)
             for (n, s), why in zip(ranked, whys, strict=True)
         )
         relation_rows = tuple(
-            row_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts, spans)
-            for r, s in relations
+            row_evidence(
+                r, round(sums[r.id], 6), f"its ends score {sums[r.id]:.4f} together", index, texts, spans
+            )
+            for r in shown
         )
         rest = 1 - self.entities_share - self.relations_share
         packed = pack(

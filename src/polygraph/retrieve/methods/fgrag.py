@@ -11,12 +11,11 @@ their documents, and our summaries cite their sources; those of the paper do nei
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 from polygraph.errors import UnusableReply
-from polygraph.ids import document_of_chunk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import AnswerForm, Cut, Evidence, Json, Retrieval, Step
@@ -192,7 +191,7 @@ class FGRAG:
             expand_entities({"weak": [h.n for h in near], "strong": [h.n for h in far]}, reader, limits)
             for near, far in zip(weak, strong, strict=True)
         ]
-        collected = [_dated(self._ordered(found), index) for found, _ in expanded]
+        collected = [self._ordered(found) for found, _ in expanded]
         if self.share_notes and self.without != "summaries":
             collected = _each_once(collected)
         parts = []
@@ -304,12 +303,6 @@ def _is_date_or_number(part: str) -> bool:
     spans = [(start, end) for _, start, end in (*located_dates(part), *located_quantities(part))]
     rest = "".join(c for i, c in enumerate(part) if not any(start <= i < end for start, end in spans))
     return bool(spans) and not content_stems(rest)
-
-
-def _dated(found: Sequence[CollectedDescription], index: Snapshot) -> list[CollectedDescription]:
-    """Give each description the date of its document."""
-    dates = index.dates(list(dict.fromkeys(document_of_chunk(c.chunk) for c in found)))
-    return [replace(c, date=dates.get(document_of_chunk(c.chunk), "")) for c in found]
 
 
 def _each_once(collected: Sequence[Sequence[CollectedDescription]]) -> list[list[CollectedDescription]]:

@@ -2,7 +2,7 @@
 
 Jin, Yu and Kokoromyti, GRAFT: Graph Retrieval Augmented Fine Tuning for Multi-Hop Query Summarization, section 4.2,
 step 6: the community summaries of all levels are indexed, and one is retrieved by cosine. The paper's reader is a
-fine-tuned model; retrieval is the same for any model.
+fine-tuned model; retrieval is the same for any model. Our variant reads three, none about a part of another.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found, report_evidence
 from polygraph.retrieve.pack import Block, pack
-from polygraph.retrieve.steps import embed_question, retrieved
+from polygraph.retrieve.report_selection import separate_reports
+from polygraph.retrieve.steps import retrieved
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun
 
@@ -33,7 +34,7 @@ class Graft:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Rank reports for the question; ties by level, then id."""
         require(index, "graft", self.needs, models)
-        found = index.search_reports(embed_question(question, models, names=True), self.k_reports)
+        found = separate_reports(question, index, models, k=self.k_reports)
         trace = (Step(name="reports", value=[[r.community, r.level, round(s, 6)] for r, s in found]),)
         if not found:
             return nothing_found(question, "graft", "there is no report to read", index, trace)

@@ -2,8 +2,8 @@
 
 Jin et al. (2024), arXiv:2404.07103, section 3. Differences: thought and actions come in one call (`separate_thought`
 asks twice, as the paper does); a search looks for the exact name before the vector and shows several nodes; lists of
-neighbours are limited and say how many are missing; the agent cites what it saw, and its answer is checked like any
-other.
+neighbours are limited, say how many are missing, and show what passages say of the two; the agent knows how many steps
+are left; it cites what it saw, and its answer is checked like any other.
 """
 
 from collections.abc import Sequence
@@ -128,7 +128,8 @@ class GraphCoT:
         run = _AgentRun(transcript=[], steps=[])
         for n in range(1, self.max_steps + 1):
             transcript = "\n".join(run.transcript)
-            length = step_tokens(question, transcript)
+            steps_left = self.max_steps - n + 1
+            length = step_tokens(question, transcript, steps_left)
             if length > self.prompt_tokens:
                 run.halted = (
                     f"the search was halted before step {n}: its prompt had grown to {length:,} tokens, more than "
@@ -142,6 +143,7 @@ class GraphCoT:
                     transcript,
                     models,
                     chat,
+                    steps_left=steps_left,
                     separate_thought=self.separate_thought,
                     max_tokens=self.step_tokens,
                     method=_NAME,

@@ -291,6 +291,7 @@ class RelationEnds:
 
 
 def _relation_rows(relations: Sequence[Relation], index: Snapshot, texts: RowTexts) -> tuple[Evidence, ...]:
+    relations = texts.without_repeats(relations)
     spans = spans_of_rows(relations, index)
     whys = (f"joins matched entities; weight {r.weight:.1f}" for r in relations)
     return tuple(

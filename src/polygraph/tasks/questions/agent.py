@@ -22,6 +22,7 @@ _MAX_ACTIONS = 5
 _THOUGHT_CHARACTERS = 600
 _NODE_CHARACTERS = 300
 _ARGUMENT_CHARACTERS = 4_000
+_LAST_STEP = "This is the last step: Finish now, from the evidence in the transcript."
 _FORMS = {
     "both": 'Write the next step as JSON only: {"thought": "...", "actions": [...]}, with at most 5 actions.',
     "thought": "Write only the thought of the next step, as one line of plain text, without actions.",
@@ -50,9 +51,9 @@ class AgentStep:
     actions: tuple[AgentAction, ...]
 
 
-def step_tokens(question: str, transcript: str) -> int:
+def step_tokens(question: str, transcript: str, steps_left: int) -> int:
     """Return the length of the prompt for the next step, in tokens."""
-    return sum(count_tokens(part) for part in _filled(question, transcript, _FORMS["both"]))
+    return sum(count_tokens(part) for part in _filled(question, transcript, steps_left, _FORMS["both"]))
 
 
 def next_step(
@@ -61,6 +62,7 @@ def next_step(
     models: Models,
     chat: ChatModel,
     *,
+    steps_left: int,
     separate_thought: bool,
     max_tokens: int,
     method: str,
@@ -72,6 +74,7 @@ def next_step(
         transcript: of the steps so far.
         models: in use.
         chat: the agent.
+        steps_left: this one included; of the last one the agent is told to finish.
         separate_thought: ask for the thought and the actions one after the other, as the paper does.
         max_tokens: maximum length of a reply.
         method: for the ledger.
@@ -80,12 +83,13 @@ def next_step(
         UnusableReply: if a reply holds no action, also after the repair round.
     """
     if not separate_thought:
-        request = _request(question, transcript, _FORMS["both"], max_tokens, _schema("thought", "actions"))
+        form = _FORMS["both"]
+        request = _request(question, transcript, steps_left, form, max_tokens, _schema("thought", "actions"))
         return models.calls.ask(chat, request, parse_step, stage="graph_cot", method=method)
-    request = _request(question, transcript, _FORMS["thought"], max_tokens, None)
+    request = _request(question, transcript, steps_left, _FORMS["thought"], max_tokens, None)
     thought = models.calls.ask(chat, request, _read_thought, stage="graph_cot_thought", method=method)
     form = _FORMS["actions"].replace("$thought", thought)
-    request = _request(question, transcript, form, max_tokens, _schema("actions"))
+    request = _request(question, transcript, steps_left, form, max_tokens, _schema("actions"))
     found = models.calls.ask(chat, request, parse_step, stage="graph_cot_action", method=method)
     return AgentStep(thought=thought, actions=found.actions)
 
@@ -132,15 +136,21 @@ def _read_thought(text: str) -> str:
     return field_line(line, _THOUGHT_CHARACTERS)
 
 
-def _filled(question: str, transcript: str, form: str) -> tuple[str, str]:
+def _filled(question: str, transcript: str, steps_left: int, form: str) -> tuple[str, str]:
     shown = as_data(transcript or "(nothing yet)", "transcript", keep_numbers=True)
-    return prompt("graph_cot").fill({"transcript": shown, "question": question, "form": form})
+    left = f"Steps left, this one included: {steps_left}." if steps_left > 1 else _LAST_STEP
+    return prompt("graph_cot").fill({"transcript": shown, "question": question, "left": left, "form": form})
 
 
 def _request(
-    question: str, transcript: str, form: str, max_tokens: int, schema: Mapping[str, Any] | None
+    question: str,
+    transcript: str,
+    steps_left: int,
+    form: str,
+    max_tokens: int,
+    schema: Mapping[str, Any] | None,
 ) -> ChatRequest:
-    turns = opening(*_filled(question, transcript, form))
+    turns = opening(*_filled(question, transcript, steps_left, form))
     return ChatRequest(messages=turns, max_output_tokens=max_tokens, schema=schema)
 
 

@@ -24,7 +24,6 @@ from polygraph.retrieve.steps import RANKED, ordered_chunks, retrieved, round_ro
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.questions.plan import MAX_STEPS, Plan, plan
 from polygraph.text.prose import count_noun
-from polygraph.text.statements import RELATED_TO
 
 NEEDS = frozenset({"chunks", "graph", "name_vectors", "fact_vectors", "predicate_vectors"})
 """Layers that a logic form reads."""
@@ -118,9 +117,7 @@ class RogragLogic:
         facts = [by_row[n] for n in round_robin([[f.n for f in r.facts] for r in used])]
         names = entity_names(facts, index, question)
         step_of_fact = {f.n: r.step.alias for r in reversed(used) for f in r.facts}
-        # Two names alone state nothing.
-        bare = [f for f in facts if f.triple.predicate == RELATED_TO]
-        said = dict(zip((f.n for f in bare), fact_statements([f.triple for f in bare], index), strict=True))
+        said = fact_statements([f.triple for f in facts], index, brief=True, names=names)
         ranking = round_robin([r.chunks for r in used])[:RANKED]
         step_of_chunk = {c: r.step.alias for r in reversed(used) for c in r.chunks}
         first: dict[str, str] = {}
@@ -142,10 +139,9 @@ class RogragLogic:
                             f.score,
                             f"step {step_of_fact[f.n]}: {f.why}",
                             index,
-                            names,
-                            text=said.get(f.n, ""),
+                            text=text,
                         )
-                        for f in facts
+                        for f, text in zip(facts, said, strict=True)
                     ),
                     share=_FACTS_SHARE,
                 ),

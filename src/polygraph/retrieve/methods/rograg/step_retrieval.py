@@ -3,12 +3,13 @@
 Wang et al. (2025), arXiv:2503.06474, algorithm 2.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from polygraph.errors import UnusableReply
+from polygraph.ids import document_of_chunk
 from polygraph.models import Models
-from polygraph.retrieve.evidence import passages_of
+from polygraph.retrieve.evidence import passages_of, with_dates
 from polygraph.retrieve.methods.rograg import operators
 from polygraph.retrieve.methods.rograg.fact_search import (
     Fact,
@@ -20,7 +21,7 @@ from polygraph.retrieve.methods.rograg.fact_search import (
 )
 from polygraph.retrieve.methods.rograg.operators import Row, value_row
 from polygraph.retrieve.methods.rograg.step_result import Results, StepResult
-from polygraph.retrieve.row_texts import triple_line
+from polygraph.retrieve.row_texts import fact_statements, triple_line
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answers.subanswer import SubAnswer, sub_answer
 from polygraph.tasks.offline.sentences import Passage
@@ -28,6 +29,8 @@ from polygraph.tasks.questions.plan import PlanStep
 from polygraph.text.normalize import normalize_name
 from polygraph.text.sentences import sentence_spans
 
+_DATED = 5
+"""Passages of a triple whose dates are read."""
 _SENTENCES = 3
 """Sentences of a passage that are read for one row."""
 
@@ -84,7 +87,8 @@ class StepRetrieval:
         lines = [triple_line(f.triple, names) for f in facts]
         rows = self._rows(facts, lines, {*subjects, *objects}, passages)
         try:
-            answer = sub_answer(question, lines, passages, self._models, method=self._method)
+            said = self._said(facts, names)
+            answer = sub_answer(question, said, passages, self._models, method=self._method)
         except UnusableReply as error:
             answer, problem = SubAnswer(text=""), f"the sub-answer could not be used: {error.problem}"
         asked = self._models.chat is not None
@@ -166,6 +170,14 @@ class StepRetrieval:
             if operators.satisfies(row, wanted, step.predicate):
                 kept.append(fact)
         return kept
+
+    def _said(self, facts: Sequence[Fact], names: Mapping[str, str]) -> list[str]:
+        """Return what triples and their passages state, with the dates of the documents."""
+        said = fact_statements([f.triple for f in facts], self._index, brief=True, names=names)
+        return [
+            with_dates(text, [document_of_chunk(chunk) for chunk in f.triple.chunks[:_DATED]], self._index)
+            for f, text in zip(facts, said, strict=True)
+        ]
 
     def _passages(self, facts: Sequence[Fact]) -> tuple[list[str], list[Passage]]:
         """Rank the passages of triples by first triple, then number of triples; read the first."""

@@ -86,6 +86,8 @@ class RowTexts:
         both of its ends there.
         """
         lines = self.relations(relations)
+        if all(r.predicates or r.keywords for r in relations):
+            return list(relations)
         names = self.names([end for r in relations for end in (r.source, r.target)])
         shown: set[Description] = set()
         kept = []
@@ -97,7 +99,8 @@ class RowTexts:
             ):
                 continue
             kept.append(r)
-            shown.update(d for d in r.descriptions if as_sentence(d.text) in line)
+            # A hub may have thousands, of which a row shows a few.
+            shown.update(d for d in r.descriptions[:_MAX_COMPARED] if as_sentence(d.text) in line)
         return kept
 
     def _lines_of(

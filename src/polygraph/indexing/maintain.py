@@ -237,19 +237,19 @@ class IndexWriter:
         ]
         unwritten = [reply.key for reply in calls.quarantined() if reply.stage == "report"]
         reader = self.models.chat.name if self.models.chat else ""
-        texts = {
+        digests = {
             window: digest(reader, window, store.extractions.windows([window])[0].text)
             for window in incomplete
         }
         before = set() if again else set((store.meta(_RETRIED_KEY) or "").split())
-        windows = [window for window in incomplete if texts[window] not in before]
+        windows = [window for window in incomplete if digests[window] not in before]
         reports = [key for key in unwritten if key not in before]
         if windows or reports:
             begin_write(store, layers={*up_to_date(store, manifest), "graph"})
             calls.forget([*sorted(self._reply_keys(manifest, windows)), *reports])
             with store.transaction():
                 store.extractions.reset(windows)
-                store.set_meta(_RETRIED_KEY, " ".join([*texts.values(), *unwritten]))
+                store.set_meta(_RETRIED_KEY, " ".join([*digests.values(), *unwritten]))
                 if windows:
                     store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
         report = self._rebuild(manifest, {"reports"} if reports else set())

@@ -136,6 +136,8 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     ({'date': '1890-01-19'}, {})
     >>> date_of("# Pump 4.2\n\nReleased 12 February 2025. Maintainer: P. Oke.", "notes.md")
     {'date': '12 February 2025'}
+    >>> date_of("Pump 4.2\nReleased 12 February 2025.", "notes.txt")
+    {'date': '12 February 2025'}
     >>> date_of("The castings were delivered on\n16 February 2026.", "opinion.txt")
     {}
     >>> date_of("# Board\n\nDatum: 14. März 2019, 9 bis 12 Uhr\nOrt: Kiel", "a.md")
@@ -147,7 +149,7 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
     lines = [n for n, line in enumerate(begin) if line.strip()][:_FIRST_LINES]
     for n in lines:
         line = begin[n]
-        if line in rows or _is_within_sentence(begin, n):
+        if line in rows:
             continue
         short = line.strip().strip(_MARKS)
         if (label := _DATE_LABEL.match(short)) and (written := _day_at_beginning(short[label.end() :])):
@@ -156,7 +158,7 @@ def date_of(text: str, file: str, rows: Container[str] = ()) -> dict[str, Json]:
             return {"date": written}
         if label := _DATED.match(short):
             short = _FIRST_SENTENCE.split(short[label.end() :], maxsplit=1)[0]
-        day = _day_alone(short)
+        day = _day_alone(short) if label or not _is_within_sentence(begin, n) else None
         # A letter may mention another day on a line of its own; headings with days are entries.
         if day and (label or not _is_journal(text, n_entries=2 if line.startswith("#") else 3)):
             return {"date": day.text}

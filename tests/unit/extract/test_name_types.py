@@ -122,11 +122,12 @@ def test_who_speaks_in_a_chat_or_is_meant_by_a_pronoun_is_a_person():
 def test_what_tells_father_and_son_of_one_name_apart_belongs_to_their_names():
     types = types_in(
         "Pieter Holm the Elder painted the altar, and Pieter Holm the younger burnt it. John Vane, Jr., was a "
-        "clerk."
+        "clerk. They called Anna Quill the younger sister."
     )
     assert [name for name, type_ in types.items() if type_ == "person"] == [
         "Pieter Holm the Elder",
         "Pieter Holm the younger",
         "John Vane, Jr.",
+        "Anna Quill",
     ]
     assert not {"Jr.", "Elder"} & types.keys()

@@ -169,7 +169,7 @@ def _names(sentence: Sentence, title: str) -> list[TokenSpan]:
     entities.sort(key=lambda m: (m.first, -m.last))
     for entity in entities:
         if entity.type in ("", "person"):
-            entity.last += _generation(sentence.words[entity.last : entity.last + 2])
+            entity.last += _generation(sentence, entity.last)
         if not any(a.first < entity.last and entity.first < a.last for a in found):
             found.append(entity)
     for mention in found:
@@ -278,9 +278,13 @@ def _is_no_name(word: str) -> bool:
     return word.lower() in COUNTING_WORDS | LETTER_WORDS and word[1:].islower()
 
 
-def _generation(words: list[str]) -> int:
-    """Return how many words behind a name say which of two people of the name is meant: ``the younger``, ``, Jr.``."""
-    return 2 * (tuple(word.lower().rstrip(".") for word in words) in _GENERATIONS)
+def _generation(sentence: Sentence, end: int) -> int:
+    """Return how many words from `end` on say which of two people of a name is meant.
+
+    ``the younger`` and ``, Jr.`` do, but not ``the younger son``.
+    """
+    words = tuple(word.lower().rstrip(".") for word in sentence.words[end : end + 2])
+    return 2 * (words in _GENERATIONS and sentence.pos[end + 2 : end + 3] != ["NOUN"])
 
 
 def _type_by_noun(sentence: Sentence, mention: TokenSpan) -> str:

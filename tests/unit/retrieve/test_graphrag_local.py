@@ -170,6 +170,18 @@ def test_tables_hold_as_many_entities_as_fit_although_several_are_read_at_once(
     assert len(sizes) > 5
 
 
+def test_relations_that_repeat_a_sentence_take_no_room_in_the_tables(index_offline):
+    text = "On Monday Ada Lind, Bela Moor, Cyra Holm and Dora Quill met Ezra Vane at Fern Bay."
+    with index_offline({"minutes.txt": text}) as opened:
+        found = opened.ask(
+            "Who met Ada Lind, Bela Moor, Cyra Holm and Dora Quill?", "graphrag-local"
+        ).retrieval
+    without_predicate = [
+        e.text for e in found.evidence if e.kind == "relation" and e.text.endswith(f": {text}")
+    ]
+    assert len(without_predicate) == 1
+
+
 def test_source_texts_that_do_not_fit_are_counted_and_not_read(tmp_path, index_of, monkeypatch):
     texts = {f"d{n:02}": f"Ada visits Bela at the {n}th hour of the day." for n in range(60)}
     read: set[str] = set()

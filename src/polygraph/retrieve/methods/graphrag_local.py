@@ -203,9 +203,9 @@ class GraphRAGLocal:
         budget = int(self.tables_share * self.max_tokens)
         ends = RelationEnds(rows, index)
         chosen: list[Evidence] = []
-        best: list[int] = []
+        best: list[Relation] = []
         read: dict[int, Relation] = {}
-        costs: dict[int, int] = {}
+        costs: dict[str, int] = {}
         cost = entity_tokens = 0
         while len(chosen) < len(entities):
             # As many entities at once as fit if they cost what those so far did, at first as much as they can: each
@@ -217,22 +217,22 @@ class GraphRAGLocal:
             new = index.relations(list(dict.fromkeys(r for state in states for r in state if r not in read)))
             read |= new
             costs |= {
-                r: count_tokens(line) + HEAD_TOKENS
-                for r, line in zip(new, texts.relations(new.values()), strict=True)
+                r.id: count_tokens(line) + HEAD_TOKENS
+                for r, line in zip(new.values(), texts.relations(new.values()), strict=True)
             }
             texts.entities(more)
             spans = spans_of_rows(more, index)
             for i, (entity, state) in enumerate(zip(more, states, strict=True), n):
                 row = row_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts, spans)
                 entity_tokens += count_tokens(row.text) + HEAD_TOKENS
-                picked = [r for r in state if r in read]
-                cost = entity_tokens + sum(costs[r] for r in picked)
+                picked = texts.without_repeats([read[r] for r in state if r in read])
+                cost = entity_tokens + sum(costs[r.id] for r in picked)
                 if cost > budget and chosen:
                     # The previous state is the result.
-                    return tuple(chosen), [read[r] for r in best]
+                    return tuple(chosen), best
                 chosen.append(row)
                 best = picked
-        return tuple(chosen), [read[r] for r in best]
+        return tuple(chosen), best
 
 
 class RelationEnds:
@@ -291,7 +291,6 @@ class RelationEnds:
 
 
 def _relation_rows(relations: Sequence[Relation], index: Snapshot, texts: RowTexts) -> tuple[Evidence, ...]:
-    relations = texts.without_repeats(relations)
     spans = spans_of_rows(relations, index)
     whys = (f"joins matched entities; weight {r.weight:.1f}" for r in relations)
     return tuple(

@@ -18,7 +18,7 @@ from polygraph.records import EntityRow, Extraction, RelationRow, Window
 from polygraph.text.language import LANGUAGE_NAMES, detect_language, has_capitals
 from polygraph.text.prose import join_list
 
-VERSION = 8
+VERSION = 9
 """Incremented whenever the same text would give different rows."""
 
 PARALLEL_CHARS = 350_000

@@ -132,7 +132,7 @@ def test_a_fast_index_serves_every_method_and_goes_on_as_it_began(papers, tmp_pa
     assert done.code == 0
     with Index.open(place, embedder="hash", name_embedder="hash", reranker="none", offline=True) as index:
         status = index.status()
-        assert status["extractor"].startswith("fast:5:")
+        assert status["extractor"].startswith("fast:6:")
         assert status["extractor"].endswith(":f2-d1-ego-p40")
         assert status["counts"]["entities"] > 0
         for method in METHODS:

@@ -20,7 +20,7 @@ from polygraph.extract.nlp.row_builder import RowBuilder
 from polygraph.extract.nlp.workers import Outcome, Task
 from polygraph.records import Extraction, Window
 
-VERSION = 5
+VERSION = 6
 """Incremented whenever the same text would give different rows."""
 
 MAX_WORD = 15

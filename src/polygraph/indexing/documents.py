@@ -16,7 +16,6 @@ from polygraph.records import Chunk, Document, Window
 from polygraph.store.generations import unread_paths
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store, StoreReader
-from polygraph.text.language import prose_language
 from polygraph.text.prose import join_list
 
 _SPECIAL_TOKENS = 2
@@ -239,12 +238,12 @@ def cut_document(document: Document, manifest: Manifest, embedder: Embedder) -> 
 
 
 def chunk_document(document: Document, manifest: Manifest, embedder: Embedder) -> list[Chunk]:
-    """Cut a document into chunks as the manifest says, with its sentences by the rules of its own language."""
+    """Cut a document into chunks as the manifest says."""
     return chunk(
         document,
         embedder.count,
         max_tokens=manifest.chunk_tokens,
         limit=embedder.max_tokens - _SPECIAL_TOKENS,
-        language=prose_language(document.text) or manifest.language,
+        language=manifest.language,
         overlap_tokens=manifest.overlap_tokens,
     )

@@ -195,7 +195,8 @@ class Settings(BaseModel):
     language: str = Field(
         "en",
         description=(
-            "ISO 639-1 code of the language for sentence boundaries, and of documents too short to detect it."
+            "ISO 639-1 code of the language of documents in which none is detected, such as tables: for their "
+            "sentences, words and names. Set it if most are not in English."
         ),
     )
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from polygraph.ids import chunk_id, window_id
 from polygraph.records import Chunk, Document, Json, Window
 from polygraph.text.headings import MAX_HEADING, UNDERLINE, heading_paths
+from polygraph.text.language import prose_language
 from polygraph.text.passage import short_fields
 from polygraph.text.sentences import (
     MARKUP,
@@ -64,7 +65,7 @@ def chunk(
         max_tokens: longest chunk that is wanted, in tokens.
         limit: longest text that the embedder reads, in tokens, special tokens not included. No chunk
             exceeds ``min(max_tokens, limit)``, unless a single character does.
-        language: ISO 639-1 code for the sentence rules.
+        language: ISO 639-1 code for the sentence rules, if the document's own language is not detected.
         overlap_tokens: most tokens that neighbouring chunks share, and at most half of a chunk.
 
     Returns:
@@ -92,7 +93,7 @@ def chunk(
     paths = heading_paths(text)
     titles = [(start, path[-1]) for start, path in paths]
     spans = _whole(text, whole, count, cap) or _cut(
-        text, titles, count, cap, language, min(overlap_tokens, cap // 2)
+        text, titles, count, cap, prose_language(text) or language, min(overlap_tokens, cap // 2)
     )
     starts = [start for start, _ in titles]
     pages = _page_starts(document)

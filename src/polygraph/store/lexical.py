@@ -1,10 +1,16 @@
-"""BM25 over chunks (tantivy); text is split into words by rules that depend on the script."""
+"""BM25 over chunks (tantivy); text is split into words by rules that depend on the script.
 
+Words are reduced to stems by the rules of their document's language. Since a question can be too short to show its
+language, its words are looked for by the rules of every language of the index.
+"""
+
+import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +20,16 @@ from numpy.typing import NDArray
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.kept_rows import KeptRows
 from polygraph.store.vectors import Hit
+from polygraph.text.language import detect_question_language
+from polygraph.text.snowball import STEMMED_LANGUAGES, content_words, stems_of
 
-ANALYSER = "words-cjk2-english-1"
+ANALYSER = "words-cjk2-snowball-2"
 """Name of the rules that turn text into terms; a change makes the layer stale."""
 TITLE_WEIGHT = 0.5
 """Weight of a match in the document's title; a match in the chunk's text has weight 1."""
 
+_LANGUAGES = "languages.json"
+"""Name of the file with the languages by whose rules words were stemmed."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
 _GENITIVE = ("'s", "’s")
@@ -69,6 +79,21 @@ def _ascii_words(text: str) -> list[str]:
     return [part for word in words for part in (_WORD.findall(word) if "'" in word else (word,))]
 
 
+def _stems(words: list[str], language: str) -> list[str]:
+    """Return words as they are written to the index, which stems those of English itself."""
+    return words if language == "en" else stems_of(words, language)
+
+
+def _stemmed(text: str, language: str) -> str:
+    return " ".join(_stems(terms(text), language))
+
+
+def _forms(word: str, languages: Iterable[str]) -> Iterable[str]:
+    """Return what a word is written as by the rules of some languages, each distinct term once."""
+    stems = [stem for language in languages for stem in _stems([word], language)]
+    return {term: stem for stem in stems for term in stems_of([stem], "en")}.values()
+
+
 def _schema() -> Any:
     import tantivy
 
@@ -82,8 +107,8 @@ def _schema() -> Any:
 def _register(index: Any) -> None:
     import tantivy
 
-    # Terms arrive split and joined by spaces; here English words are stemmed. Words of other languages are
-    # stemmed by the same rules in texts and questions, which costs precision but loses no match.
+    # Terms arrive split and joined by spaces; here English words are stemmed. Stems of other languages pass through the
+    # same rules, in texts and questions alike.
     analyser = (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
         .filter(tantivy.Filter.remove_long(80))
@@ -96,8 +121,9 @@ def _register(index: Any) -> None:
 class LexicalIndex:
     """A BM25 index of chunks. Scores are those of tantivy (k1 = 1.2, b = 0.75)."""
 
-    def __init__(self, index: Any, place: object = None) -> None:
+    def __init__(self, index: Any, languages: Sequence[str], place: object = None) -> None:
         self._place = place  # a temporary folder, kept as long as its files are in use
+        self._languages = languages
         _register(index)
         self._index = index
         self._searcher = index.searcher()
@@ -108,18 +134,28 @@ class LexicalIndex:
         """Open a saved index."""
         import tantivy
 
+        languages = json.loads((folder / _LANGUAGES).read_text(encoding="utf-8"))
         if os.access(folder, os.W_OK):
-            return cls(tantivy.Index.open(str(folder)))
+            return cls(tantivy.Index.open(str(folder)), languages)
         # The library locks the folder that it reads by creating a file in it.
         place = tempfile.TemporaryDirectory(prefix="polygraph-", ignore_cleanup_errors=True)
         for file in folder.iterdir():
             if file.suffix != ".lock":
                 _link_or_copy(file, Path(place.name) / file.name)
-        return cls(tantivy.Index.open(place.name), place)
+        return cls(tantivy.Index.open(place.name), languages, place)
 
     @staticmethod
-    def save(folder: Path, rows: Iterable[tuple[int, str, str]]) -> None:
-        """Build an index from rows ``(n, title, text)`` and write it atomically."""
+    def save(
+        folder: Path, rows: Iterable[tuple[int, str, str]], languages: Iterable[str] | None = None
+    ) -> None:
+        """Build an index and write it atomically.
+
+        Args:
+            folder: where it is written.
+            rows: ``(n, title, text)`` of each chunk.
+            languages: ISO 639-1 code of each chunk, in the same order; default: all are English. Words of languages
+                without a stemmer are stemmed by the rules of English.
+        """
         import tantivy
 
         def fill(place: Path) -> None:
@@ -127,12 +163,16 @@ class LexicalIndex:
             _register(index)
             # One thread: the same rows give the same segments.
             writer = index.writer(_HEAP_BYTES, 1)
-            for n, title, text in rows:
+            used = set[str]()
+            for (n, title, text), language in zip(rows, languages or repeat("en"), strict=False):
+                used.add(known := language if language in STEMMED_LANGUAGES else "en")
+                fields = {"text": _stemmed(text, known), "title": _stemmed(title, known)}
                 writer.add_document(
-                    tantivy.Document(n=[n], text=[" ".join(terms(text))], title=[" ".join(terms(title))])
+                    tantivy.Document(n=[n], **{name: [each] for name, each in fields.items()})
                 )
             writer.commit()
             writer.wait_merging_threads()
+            (place / _LANGUAGES).write_text(json.dumps(sorted(used)), encoding="utf-8")
 
         write_folder(folder, fill, sealed=True)
 
@@ -176,10 +216,14 @@ class LexicalIndex:
     def _query(self, question: str) -> Any:
         import tantivy
 
-        words = list(dict.fromkeys(terms(question)))[:_MAX_TERMS]
+        words = terms(question)
+        # Where few documents are in the language of the question, its function words are rare.
+        if (asked := detect_question_language(question)) in STEMMED_LANGUAGES - {"en"}:
+            words = content_words(words, asked) or words
+        words = list(dict.fromkeys(words))[:_MAX_TERMS]
         if not words:
             return None
-        joined = " ".join(words)
+        joined = " ".join(form for word in words for form in _forms(word, self._languages))
         parts = []
         for field, weight in (("text", 1.0), ("title", TITLE_WEIGHT)):
             query = self._index.parse_query(_escape(joined), [field])

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from polygraph.text.abbreviations import ends_abbreviated
+
 # Date and time before a line of a log or a message of a chat: `[2024-05-02 09:14] `, `2/5/24, 9:14 - `, `[09:14] `.
 _STAMP = re.compile(
     r"[ \t]*(?:\[?\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:,[ \t]?|[ \t]|T)\d{1,2}:\d\d|\[\d{1,2}:\d\d(?::\d\d)?\])"
@@ -61,12 +63,11 @@ _MONTH = re.compile(
 )
 _GERMAN_DAY = re.compile(r"\b(?:am|ab|bis|de[nmrs]|seit|vom|zum)\s+\d+\.\s+$", re.IGNORECASE)
 _GERMAN_MONTH = re.compile(r"(?:April|August|September|November)\b")
-# In German texts the library ends a sentence behind each ordinal ("das 16. Lebensjahr"), and behind some titles.
+# In German texts the library ends a sentence behind each ordinal ("das 16. Lebensjahr").
 _GERMAN_ORDINAL = re.compile(
     r"\b(?:am|ab|an|bis|das|de[mnrs]|die|eine[mnrs]?|im|jede[mnrs]?|seit|vom|zum|zur)\s+\d{1,3}\.\s+$",
     re.IGNORECASE,
 )
-_GERMAN_TITLE = re.compile(r"\b(?:Dipl|Ing|Gebr|Hrn?)\.\s*$")
 _ABBREVIATION = 12
 """Characters before an end that are searched for an abbreviation."""
 _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
@@ -195,8 +196,9 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
                 is_last = begin + stop == end
                 if not is_last and (
                     _LONE_MARK.fullmatch(text, first, begin + stop)
-                    or (language == "en" and _ends_abbreviated(plain, first, begin + stop))
-                    or (language == "de" and _ends_in_german(plain, first, begin + stop))
+                    or (language == "en" and _ends_english_abbreviation(plain, first, begin + stop))
+                    or (language != "en" and ends_abbreviated(plain, first, begin + stop, language))
+                    or (language == "de" and _ends_with_ordinal(plain, first, begin + stop))
                 ):
                     continue
                 closing = _CLOSING.match(text, begin + stop, end)
@@ -313,7 +315,7 @@ def _whole_block(text: str, start: int, end: int) -> int:
     return start + len(block) if is_whole else 0
 
 
-def _ends_abbreviated(text: str, start: int, end: int) -> bool:
+def _ends_english_abbreviation(text: str, start: int, end: int) -> bool:
     """Return whether a part of a text ends with an abbreviation or a day that belongs to what follows it."""
     gap = end - len(text[start:end].rstrip()) - start
     before = text[max(start, end - gap - _ABBREVIATION) : end]
@@ -338,10 +340,9 @@ def _ends_abbreviated(text: str, start: int, end: int) -> bool:
     )
 
 
-def _ends_in_german(text: str, start: int, end: int) -> bool:
-    """Return whether a part of a German text ends with an ordinal or a title that belongs to what follows it."""
-    before = text[max(start, end - 2 * _ABBREVIATION) : end]
-    return bool(_GERMAN_ORDINAL.search(before) or _GERMAN_TITLE.search(before))
+def _ends_with_ordinal(text: str, start: int, end: int) -> bool:
+    """Return whether a part of a German text ends with an ordinal that belongs to what follows it."""
+    return bool(_GERMAN_ORDINAL.search(text[max(start, end - 2 * _ABBREVIATION) : end]))
 
 
 def _fences(text: str) -> dict[int, int]:

@@ -594,5 +594,51 @@ def test_a_german_noun_or_form_of_address_is_no_name_by_its_capital():
     assert "sie" not in {name.casefold() for name in names_of(text, "de")}
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "found", "not_found"),
+    [
+        (
+            "de",
+            "Derzeit steht der Kran im Hafen still. Die Frist beträgt neun Monate, und alte Ziegel werden verwendet.",
+            {"hafen", "frist", "ziegel", "monate"},
+            {"derzeit", "beträgt", "frist beträgt neun"},
+        ),
+        (
+            "fr",
+            "Les marchés représentent une part des ventes. L'autre compresseur du dépôt consomme peu d'électricité.",
+            {"marchés", "ventes", "compresseur", "dépôt"},
+            {"représentent", "marchés représentent", "consomme", "autre"},
+        ),
+        (
+            "es",
+            "El molino funciona con la rueda nueva. Las primeras obras empiezan en la otra sala.",
+            {"molino", "rueda", "sala"},
+            {"molino funciona", "otra", "empiezan"},
+        ),
+    ],
+)
+def test_concepts_of_other_languages_are_nouns(language, text, found, not_found):
+    names = {name.casefold() for name in names_of(text, language)}
+    assert found <= names
+    assert not not_found & names
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("fr", "Le contrat est signé par M. Roux et par Mme Anne Roux pour le dépôt de la ville."),
+        ("es", "El contrato lo firman D. Luis Roux y la Sra. Roux por el museo de la villa."),
+        ("pt", "O contrato foi assinado por D. Ana Roux e pelo Sr. Roux no porto da vila."),
+    ],
+)
+def test_a_title_is_no_initial_of_the_name_behind_it(language, text):
+    ((entities, _, problem),) = extract_texts([(text, language, "")])
+    assert not problem
+    people = {name for name, type_, _, _ in entities if type_ == "person"}
+    assert "Roux" in people
+    assert len(people) == 2
+    assert not {each for each in people if "." in each}
+
+
 def test_two_colons_in_prose_name_no_columns():
     assert column_name_spans("Note: the ship left; result: none. It went on.") == []

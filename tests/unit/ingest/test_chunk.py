@@ -90,6 +90,13 @@ def test_sentences_are_packed_up_to_the_limit() -> None:
     assert [c.n_tokens for c in chunk(document(text), words, max_tokens=13)] == [12, 12, 12, 4]
 
 
+def test_a_document_is_cut_by_the_rules_of_its_own_language() -> None:
+    first = "Der Hafen war voller Schiffe, und niemand wusste, woher sie kamen."
+    second = "Die alten Tische holt die Fa. Kranz im Herbst mit einem großen Wagen ab."
+    chunks = chunk(document(f"{first} {second}"), words, max_tokens=20, language="en")
+    assert [each.text for each in chunks] == [first, second]
+
+
 def test_limit_of_the_embedder_wins_over_the_wish() -> None:
     text = " ".join(f"Sentence number {n} here." for n in range(10))
     assert max(c.n_tokens for c in chunk(document(text), words, max_tokens=300, limit=8)) == 8

@@ -356,6 +356,25 @@ def test_a_german_ordinal_or_title_ends_no_sentence(sentence):
     assert found == [sentence, "Das war 1998.", "Der Verein wuchs."]
 
 
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("de", "Die Fa. Kranz liefert zzgl. Versand."),
+        ("fr", "Le contrat sera signé par M. Diarra et Mme. Roy."),
+        ("fr", "La réf. 582 est de M. L. Roux, c.-à-d. du siège."),
+        ("es", "Se sumarán D. Luis, D.ª Nuria y la Cía. Norte."),
+        ("es", "El presupuesto n.º 94 vale aprox. 300 euros."),
+        ("it", "La ditta Gallo S.p.A. chiude a pag. 12."),
+        ("nl", "Mevr. de Smit komt, d.w.z. morgen om tel. 020."),
+        ("pt", "A Profa. Ana mora na Av. Goya, p. ex. no n.º 3."),
+        ("sv", "Brevet är från K. Berg."),
+    ],
+)
+def test_an_abbreviation_in_another_language_ends_no_sentence(language, sentence):
+    text = f"{sentence} Xantia 3 km. Zebra."
+    assert next(text[a:b] for a, b in sentence_spans(text, language=language)) == sentence
+
+
 def test_a_year_at_the_start_of_a_wrapped_line_of_a_list_is_no_mark():
     told = (
         "3. The tenant wrote to the landlord about the roof on 3 October 2022 and again on 21 November\n2022."

@@ -2,8 +2,8 @@
 
 English is parsed by spaCy. Named entities, noun phrases, capitalised spans and dates become entities; typed
 triples come from the dependency tree; other entities of one sentence are related by weighted co-occurrence. Other
-languages, and all texts if spaCy is not installed, give capitalised names, dates, recurring phrases and
-co-occurrence. Descriptions are sentences of the text.
+languages, and all texts if spaCy is not installed, give capitalised names, dates, nouns or
+recurring phrases, and co-occurrence. Descriptions are sentences of the text.
 """
 
 from collections import Counter
@@ -115,7 +115,7 @@ def warnings(windows: Sequence[Window], languages: Sequence[str]) -> list[str]:
         more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
         found.append(
             f"{len(foreign)} {are} not, or only partly, English: {join_list([*named[:_NAMED], *more])}. "
-            "There: names, recurring phrases and co-occurrence only, no typed relations"
+            "There: names, nouns or recurring phrases, and co-occurrence only, no typed relations"
         )
     n_without_capitals = sum(without_capitals.values())
     if n_without_capitals:

@@ -24,35 +24,14 @@ _VERBS = {
         kept became began begun brought held stood sent heard felt seemed wanted wrote written paid met ran fell
         happened called replied answered
     """,
-    "de": """
-        sagte sagten sagt gesagt fragte fragten ging gingen gegangen kam kamen gekommen nahm nahmen genommen gab
-        gaben gegeben machte machten gemacht sah sahen gesehen standen ließ ließen hielt hielten fand
-        fanden gefunden blieb blieben brachte brachten gebracht wusste wussten dachte dachten schrieb schrieben
-        geschrieben begann antwortete
-    """,
-    "fr": """
-        dit disait disent demanda demandé fit firent faisait vit virent alla allé vint vinrent venu prit prirent
-        pris donna donné mit mirent trouva trouvé laissa laissé répondit écrivit écrit passa arriva
-    """,
-    "es": """
-        dijo dijeron dicho preguntó preguntaron hizo hicieron vio vieron visto dio dieron dado tomó puso
-        pusieron encontró encontraron dejó llegó llegaron vino vinieron respondió escribió pasó
-    """,
-    "it": """
-        disse dissero detto chiese fece fecero vide visto andò venne vennero prese diede mise trovò
-        rispose scrisse arrivò
-    """,
     "nl": """
         zei zeiden gezegd vroeg vroegen ging gingen kwam kwamen nam namen gaf gaven maakte maakten zag zagen
         stond stonden liet lieten hield hielden vond vonden gevonden bracht brachten schreef schreven antwoordde
     """,
-    "pt": """
-        disse disseram dito perguntou fez fizeram viu viram veio vieram deu deram tomou pôs encontrou
-        deixou chegou chegaram respondeu escreveu
-    """,
 }
 _NO_PHRASE = {language: word_set(words) for language, words in _VERBS.items()}
-"""Common verbs of narration, which recur in most texts and are about nothing; without forms that are nouns as well."""
+"""Common verbs of narration, which recur in most texts and are about nothing; without forms that are nouns as well. In other
+languages `nouns` are taken."""
 _MAX_WORDS = 3
 _MAX_GRAM = 6
 _KANA = re.compile("[\u3040-\u30ff]")

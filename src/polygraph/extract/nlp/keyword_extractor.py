@@ -1,14 +1,26 @@
 """Extraction without a parser, for any language: names by capitals, key phrases, co-occurrence."""
 
+import re
+
 from polygraph.extract.lexicon import GENERIC_HEADS, TITLES, TYPE_OF_NOUN
 from polygraph.extract.nlp.capitalized_names import capitalized_spans, name_in_title, occurrences
 from polygraph.extract.nlp.keyphrases import keyphrases
+from polygraph.extract.nlp.nouns import LANGUAGES as NOUN_LANGUAGES
+from polygraph.extract.nlp.nouns import nouns
 from polygraph.extract.nlp.row_builder import RowBuilder
 from polygraph.text.language import FUNCTION_WORDS, has_capitals
 from polygraph.text.sentences import sentence_spans
 
 # Scripts without case: their texts may still contain Latin names, and dates.
 _CASELESS = frozenset(["ja", "zh", "ko", "th", "ar", "he", "hi"])
+
+
+_SHORT_TITLES = {
+    "es": re.compile(r"(?:(?:Estimad|Querid)[ao] )?(?:D\.ª?|Dña\.|Dn\.|Sra?\.|Sres\.) ?"),
+    "fr": re.compile(r"(?:MM?|Mmes?|Mlles?)\.? "),
+    "pt": re.compile(r"(?:(?:Car|Prezad)[ao] )?(?:D|Sra?|Srs)\. "),
+}
+"""Titles that elsewhere are the initial of a given name, or follow the name; behind them stands a person."""
 
 
 def extract_keywords(builder: RowBuilder, text: str, language: str, title: str = "") -> None:
@@ -31,15 +43,21 @@ def extract_keywords(builder: RowBuilder, text: str, language: str, title: str =
         ):
             if any(a < begin + span.end and begin + span.start < b for a, b, _, _ in row):
                 continue
-            name = text[begin + span.start : begin + span.end]
-            row.append((begin + span.start, begin + span.end, _type_of(name, span.date), True))
+            start, last = begin + span.start, begin + span.end
+            short_title = (
+                _SHORT_TITLES[language].match(text, start, last) if language in _SHORT_TITLES else None
+            )
+            if short_title:
+                start = short_title.end()
+            name = text[start:last]
+            row.append((start, last, "person" if short_title else _type_of(name, span.date), True))
             if span.doubtful:
-                doubtful.add((begin + span.start, begin + span.end))
+                doubtful.add((start, last))
             else:
                 certain.add(name)
         found.append(row)
     taken = [[(a, b) for a, b, _, _ in row] for row in found]
-    phrases = keyphrases(text, language=language)
+    phrases = nouns(text, language) if language in NOUN_LANGUAGES else keyphrases(text, language=language)
     at = 0
     for a, b in phrases:
         while at < len(spans) - 1 and spans[at][1] <= a:

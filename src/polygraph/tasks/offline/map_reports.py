@@ -9,8 +9,9 @@ import numpy as np
 from polygraph.arrays import dot_rows
 from polygraph.models import Models
 from polygraph.records import Report
+from polygraph.tasks.offline.dependent_sentences import is_dependent
 from polygraph.tasks.offline.question_scope import is_global_question, subject_words
-from polygraph.tasks.offline.sentences import DEPENDENT, term_weights
+from polygraph.tasks.offline.sentences import term_weights
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
@@ -83,7 +84,7 @@ def rank_statements(
 
 def _self_contained(text: str, report: Report) -> str:
     """Return a statement; one that begins like "He refused" and names nothing of its report stands after the title."""
-    is_open = report.title and DEPENDENT.match(text)
+    is_open = report.title and is_dependent(text)
     if is_open and not set(content_stems(report.title)) & set(content_stems(text)):
         return f"{report.title}: {text}"
     return text

@@ -18,10 +18,15 @@ from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, stem
 
 _WHY = re.compile(
-    r"\W*(?:why|how come|for what reasons?|what (?:is|was|were|are) the reasons?)\b", re.IGNORECASE
+    r"\W*(?:why|how come|for what reasons?|what (?:is|was|were|are) the reasons?"
+    r"|warum|weshalb|wieso|pourquoi|por ?qué|perché|por que|waarom)\b",
+    re.IGNORECASE,
 )
 _REASON = re.compile(
-    r"\b(?:because|since|due to|owing to|so that|in order to|reasons?|caused?|therefore|thus|hence|thanks to)\b",
+    r"\b(?:because|since|due to|owing to|so that|in order to|reasons?|caused?|therefore|thus|hence|thanks to"
+    # Not the French "car", which is an English noun.
+    r"|weil|denn|wegen|aufgrund|damit|parce qu|puisqu|à cause|en raison|afin|porque|a causa|debido|ya que|perché|poiché"
+    r"|por causa|omdat|vanwege)\b",
     re.IGNORECASE,
 )
 """Words of a sentence that gives a reason."""
@@ -58,7 +63,10 @@ _STEPS = re.compile(
     r"\W*(?:how (?:do|does|can|could|should|would|must|to)\b"
     r"|what (?:do|should|must|shall|can) (?:i|we|you|one)\b.*\bdo\b"
     r"|what (?:are|is) the (?:steps|procedure|process|instructions)\b|(?:steps|instructions|procedure)\b"
-    r"|wie (?!viel|lange?|oft|hoch|alt|weit|gro(?:ß|ss))\w+ (?:ich|man|wir|du|sie)\b)",
+    r"|wie (?!viel|lange?|oft|hoch|alt|weit|gro(?:ß|ss))\w+ (?:ich|man|wir|du|sie)\b"
+    r"|comment (?:(?:puis-je|peut-on|dois-je|doit-on|faire)\b|(?:me |m['’]|se |s['’](?!appel))?\w+(?:er|ir|re)\b)"
+    r"|cómo (?:se (?!llam)|puedo\b|debo\b|hago\b|hay que\b)"
+    r"|(?:come|como) (?:posso|si|se|devo|faccio|faço|fare|fazer)\b|hoe (?:kan|moet|doe|maak) (?:ik|je|we|u)\b)",
     re.IGNORECASE,
 )
 """Beginning of a question that asks how something is done."""
@@ -70,7 +78,7 @@ _ITEMS = re.compile(
     r"|could|may|must|should|shall|will|would|get|need|not|\w{2,}ed)\b"
     r"|what (?:are|were)\b|what (?:is|was) (?:not|excluded|included|covered|needed|required|forbidden|allowed)\b"
     r"|what (?:do|does|must|should|can) .{1,60}\b(?:need|bring|include|contain|cover|take|pack|prepare|have to)\b"
-    r"|welche\b)",
+    r"|welche\b|quel(?:le)?s\b|cuáles\b|quali\b|quais\b)",
     re.IGNORECASE,
 )
 """Beginning of a question that asks for several things."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
+from polygraph.tasks.offline.dependent_sentences import is_dependent
 from polygraph.tasks.offline.paragraph_heads import (
     QUESTION_MARK,
     ParagraphHead,
@@ -30,16 +31,6 @@ MAX_CHARACTERS = 600
 """A sentence is cut here; headings and tables without full stops can be endless."""
 _MIN_WORDS = 3
 """Shorter sentences are no candidates."""
-DEPENDENT = re.compile(
-    r"[\"'“‘(*]*(?:he|she|it|they|him|her|them|his|its|their|this|that|these|those|such|there|here|then|so|but|and|or|yet|"
-    r"both|neither|either|the (?:former|latter|same|other)|one|another|which|who|"
-    r"therefore|thus|hence|consequently|accordingly|as a result|for (?:this|that|these) reasons?|"
-    # "In winter it is closed", "Until 2024 this was Ana Ruiz"
-    r"(?:in|on|at|by|from|until|since|before|after|during|with|without|for|under) [^\s,.;:?!]+(?: [^\s,.;:?!]+){0,4},? "
-    r"(?:he|she|it|they|this|these) (?:is|are|was|were|has|have|had|will|would|can|could|may|must|shall|should))\b",
-    re.IGNORECASE,
-)
-"""Beginnings of a sentence that is not understood without the one before it."""
 _NUMBERED = re.compile(rf"{LINE_MARK.pattern}|\(?\d{{1,2}}[.)]\s+")
 """Marks before a list item, a heading or a quoted line. In other languages than English, a number can begin a date."""
 ROW = re.compile(r"[^;]{1,80}: [^;]*; [^;]{1,80}: ")
@@ -186,7 +177,7 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
         is_signed = not is_marked and first - before.end == 1 and _is_signed(before.text, sentence.text)
         signature = [*signature, before] if is_signed else []
         if is_signed or len(words(sentence.text)) >= _MIN_WORDS:
-            is_joined = not is_marked and _belongs_to(sentence, before, first - before.end)
+            is_joined = not is_marked and _belongs_to(sentence, before, first - before.end, language)
             # Three lines are a name, an office and the firm; more are several names.
             is_whole = len(signature) == 2 and not _is_signed(sentence.text, _line_below(chunk.text, stop))
             begin = signature[0].start if is_whole else before.start if is_signed or is_joined else start
@@ -216,18 +207,19 @@ def _sentences_of(passage: Passage, language: str) -> Iterator[Candidate]:
         before = sentence
 
 
-def _belongs_to(sentence: _Sentence, before: _Sentence, gap: int) -> bool:
+def _belongs_to(sentence: _Sentence, before: _Sentence, gap: int, language: str) -> bool:
     """Return whether a sentence is quoted with the one before it: it depends on that, or that is a label.
 
     Args:
         sentence: no item of a list.
         before: the sentence before it; its text is empty if there is none.
         gap: characters between them.
+        language: of both.
     """
     return (
         bool(before.text)
         and not before.is_heading
-        and (bool(DEPENDENT.match(sentence.text)) or _is_label(before.text, gap))
+        and (is_dependent(sentence.text, language) or _is_label(before.text, gap))
         and not is_question(sentence.text)
         and sentence.end - before.start <= MAX_CHARACTERS
     )

@@ -30,8 +30,7 @@ _VERBS = {
     """,
 }
 _NO_PHRASE = {language: word_set(words) for language, words in _VERBS.items()}
-"""Common verbs of narration, which recur in most texts and are about nothing; without forms that are nouns as well. In other
-languages `nouns` are taken."""
+"""Common verbs of narration, which recur in most texts and are about nothing. Forms that are nouns as well are kept."""
 _MAX_WORDS = 3
 _MAX_GRAM = 6
 _KANA = re.compile("[\u3040-\u30ff]")

@@ -64,7 +64,7 @@ class GraphCoT:
     """Nodes shown per search (paper: 1)."""
     exact_names: bool = True
     """A search looks for the exact name before the vector (ours)."""
-    neighbours: int = 50
+    neighbours: int = 25
     """Triples shown per look at the neighbours (ours; paper: all)."""
     sources: int = 3
     """Passages shown per look at the sources (ours; the paper's graphs have none)."""

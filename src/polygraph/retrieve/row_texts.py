@@ -58,6 +58,8 @@ class RowTexts:
         self._kept = index.kept("lines of rows", _KEPT)
         self._entities: dict[str, str] = {}
         self._relations: dict[str, str] = {}
+        self._said_by: dict[str, tuple[Sequence[Description], frozenset[Description]]] = {}
+        """What `without_repeats` compares, by id."""
 
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
@@ -85,23 +87,34 @@ class RowTexts:
         is a relation that has neither predicates nor keywords, if each of its statements stands in rows above and names
         both of its ends there.
         """
-        lines = self.relations(relations)
         if all(r.predicates or r.keywords for r in relations):
             return list(relations)
-        names = self.names([end for r in relations for end in (r.source, r.target)])
+        self.relations(relations)
+        self.names([end for r in relations for end in (r.source, r.target)])
         shown: set[Description] = set()
         kept = []
-        for r, line in zip(relations, lines, strict=True):
-            ends = [names.get(end, end) for end in (r.source, r.target)]
-            states_nothing = not r.predicates and not r.keywords and bool(r.descriptions)
-            if states_nothing and all(
-                d in shown and all(is_named(end, d.text) for end in ends) for d in r.descriptions
-            ):
+        for r in relations:
+            # Asked for again with each entity that is added.
+            if r.id not in self._said_by:
+                self._said_by[r.id] = self._may_repeat(r), self._shown_of(r)
+            repeatable, own = self._said_by[r.id]
+            if repeatable and shown.issuperset(repeatable):
                 continue
             kept.append(r)
-            # A hub may have thousands, of which a row shows a few.
-            shown.update(d for d in r.descriptions[:_MAX_COMPARED] if as_sentence(d.text) in line)
+            shown |= own
         return kept
+
+    def _may_repeat(self, r: Relation) -> Sequence[Description]:
+        """Return what a relation says; nothing if it states more than that, or if that does not name both ends."""
+        # Two hubs may have thousands of statements, of which rows show a few.
+        if r.predicates or r.keywords or len(r.descriptions) > _MAX_COMPARED:
+            return ()
+        ends = [self._names.get(end, end) for end in (r.source, r.target)]
+        return r.descriptions if all(is_named(e, d.text) for d in r.descriptions for e in ends) else ()
+
+    def _shown_of(self, r: Relation) -> frozenset[Description]:
+        line = self._relations[r.id]
+        return frozenset(d for d in r.descriptions[:_MAX_COMPARED] if as_sentence(d.text) in line)
 
     def _lines_of(
         self,

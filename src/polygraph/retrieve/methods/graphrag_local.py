@@ -225,14 +225,17 @@ class GraphRAGLocal:
             for i, (entity, state) in enumerate(zip(more, states, strict=True), n):
                 row = row_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts, spans)
                 entity_tokens += count_tokens(row.text) + HEAD_TOKENS
-                picked = texts.without_repeats([read[r] for r in state if r in read])
+                picked = [read[r] for r in state if r in read]
                 cost = entity_tokens + sum(costs[r.id] for r in picked)
+                if cost > budget:
+                    picked = texts.without_repeats(picked)
+                    cost = entity_tokens + sum(costs[r.id] for r in picked)
                 if cost > budget and chosen:
                     # The previous state is the result.
-                    return tuple(chosen), best
+                    return tuple(chosen), texts.without_repeats(best)
                 chosen.append(row)
                 best = picked
-        return tuple(chosen), best
+        return tuple(chosen), texts.without_repeats(best)
 
 
 class RelationEnds:

@@ -52,29 +52,38 @@ def separate_reports(question: str, index: Snapshot, models: Models, *, k: int) 
     A report says much of what those on the parts of its community say, and is about as near to the question: of such
     reports the nearest is taken. With cosines; ties by level, then id.
     """
-    parents = {i: parent for i, _, parent in index.community_tree()} if k > 1 else {}
-
-    def lineage(community: str) -> list[str]:
-        path = []
-        while community:
-            path.append(community)
-            community = parents.get(community, "")
-        return path
-
     vector = embed_question(question, models, names=True)
     wanted = k
     while True:
         found = index.search_reports(vector, wanted)
+        lines = _lines_above([report.community for report, _ in found], index)
         kept: dict[str, tuple[Report, float]] = {}
         above: set[str] = set()
         for report, cosine in found:
-            line = lineage(report.community)
+            line = lines[report.community]
             if report.community not in above and kept.keys().isdisjoint(line):
                 kept[report.community] = report, cosine
                 above.update(line)
         if len(kept) >= k or len(found) < wanted:
             return list(kept.values())[:k]
         wanted *= 4
+
+
+def _lines_above(communities: Sequence[str], index: Snapshot) -> dict[str, list[str]]:
+    """Return for each of some communities itself and those that it is a part of, from below."""
+    parents: dict[str, str] = {}
+    missing = list(communities)
+    while missing:
+        found = index.community_parents(missing)
+        parents |= found
+        missing = list({parent for parent in found.values() if parent} - parents.keys())
+    lines = {}
+    for community in communities:
+        line = [community]
+        while parent := parents.get(line[-1], ""):
+            line.append(parent)
+        lines[community] = line
+    return lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -531,6 +531,9 @@ class ReportReader(Protocol):
     def community_tree(self) -> list[tuple[str, int, str]]:
         """Return every community as ``(id, level, id of its parent)``, by level, then id."""
 
+    def community_parents(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the ids of the parents of some communities, empty for those without; unknown ids are left out."""
+
     def community_ids(self) -> list[str]:
         """Return the ids of all communities, sorted."""
 

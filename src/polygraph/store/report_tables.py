@@ -77,6 +77,10 @@ class ReportTables:
         """Return every community as ``(id, level, id of its parent)``, by level, then id."""
         return self._db.rows("SELECT id, level, parent FROM communities ORDER BY level, id")
 
+    def community_parents(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the ids of the parents of some communities, empty for those without; unknown ids are left out."""
+        return dict(self._db.by_key("SELECT id, parent FROM communities WHERE id IN", ids))
+
     def community_ids(self) -> list[str]:
         """Return the ids of all communities, sorted."""
         return [i for (i,) in self._db.rows("SELECT id FROM communities ORDER BY id")]

@@ -609,6 +609,10 @@ class Snapshot:
         """Return every community as ``(id, level, id of its parent)``, by level, then id; members are not read."""
         return self.store.reports.community_tree()
 
+    def community_parents(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the ids of the parents of some communities, empty for those without; unknown ids are left out."""
+        return self.store.reports.community_parents(ids)
+
     def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
         """Return the pairs ``(entity id, community id)`` of some entities, sorted."""
         return self.store.reports.communities_of(entities)

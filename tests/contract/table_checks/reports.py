@@ -29,6 +29,11 @@ def check_reports(store: Store) -> None:
         [(c.id, c.level, c.parent) for c in COMMUNITIES],
         "the tree of communities comes by level, then id",
     )
+    expect(
+        reports.community_parents(["1-c", "none", "0-a"]),
+        {c.id: c.parent for c in (COMMUNITIES[2], COMMUNITIES[0])},
+        "parents of communities come by id",
+    )
     expect(reports.community_ids(), ["0-a", "1-b", "1-c"], "ids of communities are sorted")
     expect(
         list(reports.counted_communities()),

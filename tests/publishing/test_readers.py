@@ -238,7 +238,7 @@ def test_a_pointer_to_a_manifest_of_another_content_is_refused(built, opened, tm
 def test_fetching_that_was_stopped_is_continued(built, opened, tmp_path, monkeypatch):
     from polygraph.publishing import fetch
 
-    monkeypatch.setattr(fetch, "_REQUEST", 1 << 12)
+    monkeypatch.setattr(fetch, "_REQUEST", 1 << 11)
     monkeypatch.setattr(fetch, "THREADS", 1)
     url = f"file://{tmp_path}/published"
     publish(built(TEXTS), url)

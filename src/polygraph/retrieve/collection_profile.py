@@ -26,6 +26,7 @@ _MOST_CHUNKS = 200_000
 _LEAST_PASSAGES = 2
 _NOT_NAMED = frozenset({"date", "time", "quantity", "number"})
 """Types of entities that say little about a collection."""
+_CONCEPT = "concept"
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
 _KIND = re.compile(r"\.(\w{2,5})(?:#|$)")
 
@@ -33,8 +34,8 @@ _KIND = re.compile(r"\.(\w{2,5})(?:#|$)")
 def describe_collection(index: Snapshot) -> list[str]:
     """Return lines that say how many documents there are, of which years and folders, and what they name most often.
 
-    Names have a capital, subjects have none; both are ordered by the number of passages that mention them, then by id.
-    Only what lies within the filter of the snapshot is counted.
+    Subjects are concepts, and what has no capital. Names and subjects are ordered by the number of passages that
+    mention them, then by id. Only what lies within the filter of the snapshot is counted.
     """
     return [_documents(index), *_named(index)]
 
@@ -100,7 +101,9 @@ def _named(index: Snapshot) -> list[str]:
         # Of a date and a number nobody says that documents are about them.
         if counts[each.row] < _LEAST_PASSAGES or each.type in _NOT_NAMED or likeness < 0.2:
             continue
-        chosen = names if each.name != each.name.lower() or each.name == each.name.upper() else subjects
+        # Scripts without capitals have only names; in German, subjects have capitals, too.
+        is_name = each.name != each.name.lower() or each.name == each.name.upper()
+        chosen = names if is_name and each.type != _CONCEPT else subjects
         if len(chosen) == _SHOWN or any(words <= other or other <= words for other in taken):
             continue
         taken.append(words)

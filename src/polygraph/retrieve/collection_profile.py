@@ -104,7 +104,7 @@ def _named(index: Snapshot) -> list[str]:
         # Scripts without capitals have only names; in German, subjects have capitals, too.
         is_name = each.name != each.name.lower() or each.name == each.name.upper()
         chosen = names if is_name and each.type != _CONCEPT else subjects
-        if len(chosen) == _SHOWN or any(words <= other or other <= words for other in taken):
+        if len(chosen) == _SHOWN or not words or any(words <= other or other <= words for other in taken):
             continue
         taken.append(words)
         chosen.append(f"{shown_name(each.name, each.id)} ({counts[each.row]:,})")

@@ -1,8 +1,12 @@
 """What a collection holds, counted."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from polygraph.retrieve.collection_profile import describe_collection
+from polygraph.store.protocol import EntityOverview
 
 FILES = {
     f"letters/{year}-05-01-quill.txt": f"Mara Quill wrote about the lamp. Tobias Wren paid {n} pounds for the lamp."
@@ -47,3 +51,13 @@ def test_without_folders_the_kinds_of_files_are_counted(index_offline):
         answer = opened.ask("What are these documents about?", method="bm25")
     assert not answer.refused
     assert answer.text.startswith("5 documents: 4 md and 1 csv.")
+
+
+def test_a_name_without_words_hides_no_other():
+    found = [EntityOverview(n, name, name, "", 5 - n, 1) for n, name in enumerate(["***", "Mara Quill"])]
+    graph = SimpleNamespace(entity_overview=lambda **_: found)
+    store = SimpleNamespace(graph=graph, count=lambda _: 30_000)
+    index = SimpleNamespace(
+        layers={"graph"}, documents_allowed=None, graph=SimpleNamespace(degrees=np.ones(2)), store=store
+    )
+    assert describe_collection(index) == ["30,000 documents.", "Names in the most passages: Mara Quill (4)."]

@@ -188,6 +188,21 @@ def test_an_entity_of_which_nothing_is_said_has_no_colon():
     assert RowTexts(Names()).entity(entity()) == "Papa (person)"
 
 
+class Joined(Names):
+    """An index with one relation."""
+
+    arrays = SimpleNamespace(relations_between=lambda pairs: [0])
+
+    def __init__(self, relation):
+        self.relation = relation
+
+    def entity_rows(self, ids):
+        return {i: n for n, i in enumerate(ids)}
+
+    def relations(self, rows):
+        return {0: self.relation}
+
+
 def test_a_fact_without_predicate_states_what_its_passages_say():
     relation = Relation(
         id="honora vane | papa", source="honora vane", target="papa", predicates=(), keywords=(),
@@ -197,19 +212,10 @@ def test_a_fact_without_predicate_states_what_its_passages_say():
         id="f", source="papa", predicate="related to", target="honora vane", chunks=("letter:0",), weight=1.0
     )
 
-    class Index(Names):
-        def entity_rows(self, ids):
-            return {i: n for n, i in enumerate(ids)}
-
-        arrays = SimpleNamespace(relations_between=lambda pairs: [0])
-
-        def relations(self, rows):
-            return {0: relation}
-
-    assert fact_statements([fact], Index()) == ["Papa and Honora Vane: He sold her ship."]
+    assert fact_statements([fact], Joined(relation)) == ["Papa and Honora Vane: He sold her ship."]
     long = " ".join(f"On day {n} he walked the pier from end to end." for n in range(30))
     relation = replace(relation, descriptions=(Description(long, "letter:0"),))
-    [line] = fact_statements([fact], Index())
+    [line] = fact_statements([fact], Joined(relation))
     assert line.startswith("Papa and Honora Vane: On day 0 he walked")
     assert line.endswith("from end to end.")
 
@@ -359,26 +365,17 @@ def test_brief_statements_of_facts_leave_out_what_their_passages_say_and_say_it_
         "honora vane", "papa", ("Honora Vane loved Papa.", "letter:0"), predicates=("love", "owe")
     )
 
-    class Index(Names):
-        def entity_rows(self, ids):
-            return {i: n for n, i in enumerate(ids)}
-
-        arrays = SimpleNamespace(relations_between=lambda pairs: [0])
-
-        def relations(self, rows):
-            return {0: relation}
-
     facts = [
         Triple(id=p, source="honora vane", predicate=p, target="papa", weight=1.0, chunks=("letter:0",))
         for p in relation.predicates
     ]
-    assert fact_statements(facts, Index(), brief=True) == [
+    assert fact_statements(facts, Joined(relation), brief=True) == [
         "Honora Vane loved Papa.", "Honora Vane owe Papa",
     ]  # fmt: skip
-    assert fact_statements(facts[1:], Index(), brief=True) == [
+    assert fact_statements(facts[1:], Joined(relation), brief=True) == [
         "Honora Vane owe Papa. Honora Vane loved Papa."
     ]
     called = {"papa": "Papa (Edmund Vane)"}
-    assert fact_statements(facts[1:], Index(), names=called) == [
+    assert fact_statements(facts[1:], Joined(relation), names=called) == [
         "Honora Vane owe Papa (Edmund Vane). Honora Vane loved Papa."
     ]

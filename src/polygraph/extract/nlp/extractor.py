@@ -2,8 +2,8 @@
 
 English is parsed by spaCy. Named entities, noun phrases, capitalised spans and dates become entities; typed
 triples come from the dependency tree; other entities of one sentence are related by weighted co-occurrence. Other
-languages, and all texts if spaCy is not installed, give capitalised names, dates, nouns or
-recurring phrases, and co-occurrence. Descriptions are sentences of the text.
+languages, and all texts if spaCy is not installed, give capitalised names, dates, nouns or recurring phrases, and
+co-occurrence. Descriptions are sentences of the text.
 """
 
 from collections import Counter

@@ -66,6 +66,21 @@ NUMBER_WORDS: Mapping[str, int] = {
     **{word: 10 * n for n, word in enumerate(_TENS.split(), 2)},
 }
 """Values of English number words up to ninety."""
+_FOREIGN = {
+    2: "zwei deux due", 3: "drei trois tres tre", 4: "vier quatre cuatro quattro", 5: "fünf cinq cinco cinque",
+    6: "sechs seis", 7: "sieben sept siete sette", 8: "huit ocho", 9: "neun nueve nove", 10: "zehn dix diez dieci",
+    11: "onze undici", 12: "zwölf douze doce dodici", 13: "dreizehn treize trece tredici",
+    14: "vierzehn quatorze catorce quattordici", 15: "fünfzehn quinze quince quindici",
+    16: "sechzehn seize dieciséis sedici", 17: "siebzehn diecisiete diciassette",
+    18: "achtzehn dieciocho diciotto", 19: "neunzehn diecinueve diciannove", 20: "zwanzig vingt veinte venti",
+    30: "dreißig trente treinta trenta", 40: "vierzig quarante cuarenta quaranta",
+    50: "fünfzig cinquante cincuenta cinquanta", 60: "sechzig soixante sesenta sessanta",
+    70: "siebzig setenta settanta", 80: "achtzig ochenta ottanta", 90: "neunzig noventa novanta",
+    100: "hundert cent cien cento", 1000: "tausend mille mil",
+}  # fmt: skip
+FOREIGN_NUMBER_WORDS: Mapping[str, int] = {word: n for n, names in _FOREIGN.items() for word in names.split()}
+"""Values of number words in German, French, Spanish and Italian, without those that mean something else in one of these
+languages or in English: `once`, `elf`, `sei`, `neuf`."""
 _MONTH_NAMES = """january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sept/sep
     october/oct november/nov december/dec"""
 _MONTHS: Mapping[str, int] = {

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from polygraph.text.quantities import FOREIGN_NUMBER_WORDS
 from polygraph.text.words import content_stems, words
 
 _QUANTITY_GAIN = 2.0
@@ -64,14 +65,11 @@ luglio settembre ottobre dicembre lunedì martedì mercoledì giovedì venerdì 
 maio junho julho setembro outubro novembro dezembro januari februari maart mei augustus oktober december maandag
 dinsdag woensdag donderdag vrijdag zaterdag zondag
 """
-_NUMBERS = """
-zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig vierzig fünfzig hundert tausend hälfte
-drittel deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze vingt trente quarante
-cinquante cent mille moitié tiers dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince
-veinte treinta cuarenta cincuenta cien ciento mil mitad tercio due tre quattro cinque sette otto nove dieci undici
-dodici venti trenta metà dois duas três quatro sete oito dez doze vinte trinta metade twee drie vijf zes zeven negen
-tien twaalf twintig dertig honderd duizend helft
+_MORE_NUMBERS = """
+acht elf hälfte drittel six neuf moitié tiers dos once ciento mitad tercio otto metà dois duas três quatro sete oito dez
+doze vinte trinta metade twee drie vijf zes zeven negen tien twaalf twintig dertig honderd duizend helft
 """
+"""Beside `FOREIGN_NUMBER_WORDS`: Portuguese, Dutch, parts, and words that mean something else elsewhere."""
 _OTHERS: Sequence[_Kind] = (
     # The same in German, French, Spanish, Italian, Portuguese and Dutch.
     (
@@ -99,7 +97,7 @@ _OTHERS: Sequence[_Kind] = (
             r"|qual é (?:o |a )?(?:custo|duração|número|preço|valor))\b",
             re.I,
         ),
-        re.compile(rf"\d|[£$€]|\b(?:{'|'.join(_NUMBERS.split())})\b", re.I),
+        re.compile(rf"\d|[£$€]|\b(?:{'|'.join((*FOREIGN_NUMBER_WORDS, *_MORE_NUMBERS.split()))})\b", re.I),
         _QUANTITY_GAIN,
     ),
     (

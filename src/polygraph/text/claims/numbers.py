@@ -11,7 +11,7 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from polygraph.text.claims.folding import WORD
-from polygraph.text.quantities import NUMBER_WORDS
+from polygraph.text.quantities import FOREIGN_NUMBER_WORDS, NUMBER_WORDS
 from polygraph.text.words import stem
 
 _DIGITS = re.compile(r"(?<![\w.,])[-+]?\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*")
@@ -19,21 +19,8 @@ _DIGIT = re.compile(r"\d")
 _YEARS = re.compile(r"(?<![\d./-])(1\d|2[01])(\d\d)([/–-])(\d\d)(?![\d./–-]?\d)")
 """Two years of which the second has its last digits only, or a year and a month."""
 _GROUPED = re.compile(r"\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+")
-_OTHER_LANGUAGES = {
-    2: "zwei deux due", 3: "drei trois tres tre", 4: "vier quatre cuatro quattro", 5: "fünf cinq cinco cinque",
-    6: "sechs seis", 7: "sieben sept siete sette", 8: "huit ocho", 9: "neun nueve nove", 10: "zehn dix diez dieci",
-    11: "onze undici", 12: "zwölf douze doce dodici", 13: "dreizehn treize trece tredici",
-    14: "vierzehn quatorze catorce quattordici", 15: "fünfzehn quinze quince quindici",
-    16: "sechzehn seize dieciséis sedici", 17: "siebzehn diecisiete diciassette",
-    18: "achtzehn dieciocho diciotto", 19: "neunzehn diecinueve diciannove", 20: "zwanzig vingt veinte venti",
-    30: "dreißig trente treinta trenta", 40: "vierzig quarante cuarenta quaranta",
-    50: "fünfzig cinquante cincuenta cinquanta", 60: "sechzig soixante sesenta sessanta",
-    70: "siebzig setenta settanta", 80: "achtzig ochenta ottanta", 90: "neunzig noventa novanta",
-    100: "hundert cent cien cento", 1000: "tausend mille mil",
-}  # fmt: skip
-"""Without words that mean something else in one of these languages or in English: `once`, `elf`, `sei`, `neuf`."""
 _WORD_VALUES = (
-    {word: float(n) for n, names in _OTHER_LANGUAGES.items() for word in names.split()}
+    {word: float(n) for word, n in FOREIGN_NUMBER_WORDS.items()}
     | {word: float(n) for word, n in NUMBER_WORDS.items()}
     | {"dozen": 12.0, "twice": 2.0, "thrice": 3.0}
 )
